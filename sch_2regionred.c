@@ -110,7 +110,6 @@ struct tworr_params {
  * @control: phases and controller
  * @steady_until: until this time arrivals cannot change the estimate or the
  *	phase, ns; 0: unknown
- * @queue: the packets; queued.segments is the thesis's queue length
  * @counted: counters of phases and controller
  */
 struct tworr_vars {
@@ -119,19 +118,18 @@ struct tworr_vars {
 	u64			fill[3];
 	struct two_region_vars	control;
 	u64			steady_until;
-	struct plain_fifo	queue;
 	struct two_region_stats	counted;
 };
 
 /*
- * Most packets need no decision. They write one cache line, from vars.control.last
- * to vars.queue.delay.wait, and read another one on departure.
+ * Most packets need no decision. Of vars they write one cache line, from control.last
+ * to steady_until, and read another one on departure.
  */
 struct tworr_sched_data {
+	struct aqm_queue		queue;
 	struct tworr_vars	vars;
 	struct tworr_params	params;
 	struct tc_2regionred_qdisc_stats	stats;	/* counters of marks by phase */
-	struct link_rate	link;
 };
 
 #ifdef CONFIG_64BIT
@@ -143,10 +141,6 @@ struct tworr_sched_data {
 TWORR_TOGETHER(vars.control.last, vars.control.count);
 TWORR_TOGETHER(vars.control.last, vars.control.due);
 TWORR_TOGETHER(vars.control.last, vars.steady_until);
-TWORR_TOGETHER(vars.control.last, vars.queue.queued);
-TWORR_TOGETHER(vars.control.last, vars.queue.memory_limit);
-TWORR_TOGETHER(vars.control.last, vars.queue.delay.packet);
-TWORR_TOGETHER(vars.control.last, vars.queue.delay.wait);
 TWORR_TOGETHER(vars.estimator.estimator, vars.persistent.lowest);
 #endif
 
@@ -167,13 +161,13 @@ static noinline bool tworr_signal(struct Qdisc *sch, struct sk_buff *skb,
 	switch (congestion_signal(&q->params.signal, skb,
 				  phase == TWO_REGION_MAX)) {
 	case CONGESTION_MARKED:
-		q->vars.queue.counters.signal.early_mark++;
+		q->queue.signal.early_mark++;
 		++*(phase == TWO_REGION_LOW ? &st->marked_low :
 		    phase == TWO_REGION_HIGH ? &st->marked_high :
 					       &st->marked_max);
 		return true;
 	case CONGESTION_SPARED:
-		q->vars.queue.counters.signal.spared++;
+		q->queue.signal.spared++;
 		return true;
 	default:
 		return false;
@@ -188,7 +182,7 @@ static noinline void tworr_update(struct Qdisc *sch, u32 packets, u64 now)
 	struct tworr_vars *v = &q->vars;
 
 	persistent_queue_arrival(&v->persistent, &v->estimator,
-				 v->queue.queued.segments, packets, now);
+				 q->queue.segments, packets, now);
 	two_region_estimated(&p->region, &v->control, &v->counted,
 			     v->persistent.estimate, now);
 	v->steady_until = min(persistent_queue_steady_until(&v->persistent,
@@ -204,7 +198,6 @@ static __always_inline int tworr_enqueue_one(struct sk_buff *skb,
 {
 	struct tworr_sched_data *q = qdisc_priv(sch);
 	struct tworr_vars *v = &q->vars;
-	struct plain_fifo *queue = &v->queue;
 	enum two_region_phase phase;
 	u64 now = ktime_get_ns();
 	enum aqm_drop full;
@@ -214,13 +207,13 @@ static __always_inline int tworr_enqueue_one(struct sk_buff *skb,
 	/* After a signal nothing changes earlier: a hold-off is longer than a fifteenth. */
 	phase = two_region_count(&q->params.region, &v->control, packets, now);
 
-	full = plain_fifo_full(queue, skb, packets);
+	full = aqm_queue_full(&q->queue, skb, packets);
 	if (unlikely(full))
-		return plain_fifo_drop(skb, sch, queue, full, to_free);
+		return aqm_drop(skb, sch, full, to_free);
 	if (unlikely(phase != TWO_REGION_QUIET) && !tworr_signal(sch, skb, phase))
-		return plain_fifo_drop(skb, sch, queue, tworr_drop(phase),
-				       to_free);
-	return plain_fifo_add(sch, queue, skb, packets, now);
+		return aqm_drop(skb, sch, tworr_drop(phase),
+				to_free);
+	return plain_fifo_add(sch, skb, packets, now);
 }
 
 static int tworr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
@@ -228,8 +221,7 @@ static int tworr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 {
 	struct tworr_sched_data *q = qdisc_priv(sch);
 
-	return split_gso_arrival(skb, sch, to_free, &q->vars.queue.unreported,
-				 &q->vars.queue.counters, q->params.split_gso,
+	return split_gso_arrival(skb, sch, to_free, q->params.split_gso,
 				 tworr_enqueue_one);
 }
 
@@ -240,23 +232,32 @@ static void tworr_departed(struct Qdisc *sch, const struct sk_buff *skb)
 	struct tworr_vars *v = &q->vars;
 
 	persistent_queue_departure(&v->persistent, &q->vars.estimator,
-				   v->queue.queued.segments,
+				   q->queue.segments,
 				   queued_cb(skb)->segments, ktime_get_ns());
 }
 
 static struct sk_buff *tworr_dequeue(struct Qdisc *sch)
 {
 	struct tworr_sched_data *q = qdisc_priv(sch);
-	struct plain_fifo *queue = &q->vars.queue;
 	struct sk_buff *skb;
 
-	skb = plain_fifo_remove(sch, queue);
+	skb = plain_fifo_remove(sch);
 	if (!skb)
 		return NULL;
 	if (persistent_queue_changes(&q->vars.persistent, &q->vars.estimator,
-				     queue->queued.segments))
+				     q->queue.segments))
 		tworr_departed(sch, skb);
-	plain_fifo_sent(sch, queue, skb);
+	aqm_queue_sent(sch, skb);
+	return skb;
+}
+
+/* For aqm_queue_trim(). */
+static struct sk_buff *tworr_evict(struct Qdisc *sch, bool again)
+{
+	struct sk_buff *skb = plain_fifo_evict(sch);
+
+	if (skb)
+		tworr_departed(sch, skb);
 	return skb;
 }
 
@@ -264,7 +265,7 @@ static void tworr_reset(struct Qdisc *sch)
 {
 	struct tworr_sched_data *q = qdisc_priv(sch);
 
-	plain_fifo_reset(sch, &q->vars.queue);
+	plain_fifo_reset(sch);
 	persistent_queue_init(&q->vars.persistent);
 	two_region_reset(&q->vars.control);
 	q->vars.steady_until = 0;
@@ -382,7 +383,7 @@ static void tworr_setup(struct Qdisc *sch, struct aqm_given *given,
 	const struct tworr_params *p = aqm_params_of(tworr, given);
 
 	q->params = *p;
-	plain_fifo_init(sch, &q->vars.queue, p->limit, p->memory_limit);
+	aqm_queue_resize(sch, p->limit, p->memory_limit);
 	tworr_set_estimator(&q->vars.estimator, p);
 	persistent_queue_init(&q->vars.persistent);
 	two_region_init(&q->vars.control, p->seed);
@@ -401,13 +402,13 @@ static void tworr_commit(struct Qdisc *sch, struct aqm_given *given,
 		seeded_random_init(&v->control.random, p->seed);
 	tworr_set_estimator(&estimator, p);
 	persistent_queue_change(&v->persistent, &v->estimator, &estimator,
-				v->queue.queued.segments, now);
+				q->queue.segments, now);
 	v->estimator = estimator;
 	two_region_change(&p->region, &v->control, now);
 	v->steady_until = 0;
 	q->params = *p;
-	plain_fifo_resize(sch, &v->queue, p->limit, p->memory_limit,
-			  tworr_departed);
+	aqm_queue_resize(sch, p->limit, p->memory_limit);
+	aqm_queue_trim(sch, tworr_evict);
 }
 
 /* Report the options in force, and the state as of now. */
@@ -422,12 +423,12 @@ static void tworr_stats(struct Qdisc *sch, void *stats)
 	u64 now = ktime_get_ns();
 
 	*st = q->stats;
-	plain_fifo_stats(st, &v->queue, p->bandwidth);
-	st->dropped_low = v->queue.counters.drops[tworr_drop(TWO_REGION_LOW)];
-	st->dropped_high = v->queue.counters.drops[tworr_drop(TWO_REGION_HIGH)];
-	st->dropped_max = v->queue.counters.drops[tworr_drop(TWO_REGION_MAX)];
+	aqm_common_stats(sch, st, p->bandwidth);
+	st->dropped_low = q->queue.drops[tworr_drop(TWO_REGION_LOW)];
+	st->dropped_high = q->queue.drops[tworr_drop(TWO_REGION_HIGH)];
+	st->dropped_max = q->queue.drops[tworr_drop(TWO_REGION_MAX)];
 	persistent_queue_advance(&persistent, &v->estimator,
-				 v->queue.queued.segments, now);
+				 q->queue.segments, now);
 	st->q_est = persistent.estimate;
 	st->ppd = v->control.ppd;
 	st->window = v->control.window;

@@ -49,7 +49,7 @@
 
 #include <aqm/kind.h>
 #include <aqm/plain_fifo.h>
-#include <aqm/red_fifo.h>
+#include <aqm/red_queue.h>
 #include <uapi/linux/pkt_sched_ared.h>
 
 #define ARED_LEAST	5U	/* packets: the paper's lower bound of min */
@@ -64,21 +64,19 @@ struct ared_params {
 
 /**
  * struct ared_vars - state of the datapath; under the qdisc lock
- * @fifo: the packets; queued.segments is the queue's length
  * @red: the average, and max_p
  * @random: generator for the decisions about arrivals
  */
 struct ared_vars {
-	struct plain_fifo	fifo;
 	struct gentle_red_vars	red;
 	struct seeded_random	random;
 };
 
 struct ared_sched_data {
+	struct aqm_queue		queue;
 	struct ared_params		params;
 	struct ared_vars		vars;
 	struct gentle_red_stats		adapted;	/* steps of max_p */
-	struct link_rate		link;
 };
 
 /* Queue, mark or drop an arrival, or one segment of it. */
@@ -95,14 +93,14 @@ static __always_inline int ared_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	int lost;
 
 	gentle_red_arrival(&p->red, &v->red, &q->adapted,
-			   v->fifo.queued.segments, now);
+			   q->queue.segments, now);
 	signal = red_queue_signal(sch, skb, &p->red, &v->red, &v->random,
 				  &p->signal, &forced);
-	lost = plain_fifo_try_drop(sch, &v->fifo, skb, packets, signal, forced,
+	lost = plain_fifo_try_drop(sch, skb, packets, signal, forced,
 				   to_free);
 	if (unlikely(lost))
 		return lost;
-	return plain_fifo_add(sch, &v->fifo, skb, packets, now);
+	return plain_fifo_add(sch, skb, packets, now);
 }
 
 /* A packet has left the queue. If none is left, idle time begins. */
@@ -110,16 +108,16 @@ static void ared_departed(struct Qdisc *sch, const struct sk_buff *skb)
 {
 	struct ared_sched_data *q = qdisc_priv(sch);
 
-	red_queue_removed(&q->vars.red, q->vars.fifo.queued.segments);
+	red_queue_removed(&q->vars.red, q->queue.segments);
 }
 
-PLAIN_FIFO_QDISC(ared, fifo)
+PLAIN_FIFO_QDISC(ared)
 
 static void ared_reset(struct Qdisc *sch)
 {
 	struct ared_sched_data *q = qdisc_priv(sch);
 
-	plain_fifo_reset(sch, &q->vars.fifo);
+	plain_fifo_reset(sch);
 	gentle_red_init(&q->vars.red, &q->params.red, ktime_get_ns());
 }
 
@@ -150,8 +148,8 @@ static int ared_derive(struct Qdisc *sch, struct aqm_given *given,
 	p->min = p->min ?: ared_min_th(p);
 	p->max = p->max ?: min_t(u64, 3ULL * p->min, GENTLE_RED_MAX_TH);
 	/* 1 s of packets, whatever the limit. */
-	p->weight = p->weight ?: red_fifo_weight(p->bandwidth, p->avpkt,
-						 U32_MAX);
+	p->weight = p->weight ?: red_queue_weight(p->bandwidth, p->avpkt,
+						  U32_MAX);
 	p->signal = (struct congestion_policy)AQM_CONGESTION_POLICY(p);
 	p->red = (struct gentle_red_params) {
 		.min_th		= p->min,
@@ -160,13 +158,13 @@ static int ared_derive(struct Qdisc *sch, struct aqm_given *given,
 		.bottom		= p->bottom,
 		.top		= p->top,
 		.weight		= p->weight,
-		.ptime		= red_fifo_ptime(p->bandwidth, p->avpkt),
+		.ptime		= red_queue_ptime(p->bandwidth, p->avpkt),
 		.gentle		= p->gentle,
 		.wait		= p->wait,
 		.adaptive	= p->adaptive,
 	};
-	err = red_fifo_check(sch, &p->red, &p->signal, p->limit,
-			     p->memory_limit, extack);
+	err = red_queue_check(sch, &p->red, &p->signal, p->limit,
+			      p->memory_limit, extack);
 	if (err)
 		return err;
 	if (p->bottom < GENTLE_RED_MIN_BOTTOM) {
@@ -187,7 +185,7 @@ static void ared_setup(struct Qdisc *sch, struct aqm_given *given,
 	const struct ared_params *p = aqm_params_of(ared, given);
 
 	q->params = *p;
-	plain_fifo_init(sch, &q->vars.fifo, p->limit, p->memory_limit);
+	aqm_queue_resize(sch, p->limit, p->memory_limit);
 	gentle_red_init(&q->vars.red, &p->red, ktime_get_ns());
 	seeded_random_init(&q->vars.random, p->seed);
 }
@@ -202,16 +200,16 @@ static void ared_commit(struct Qdisc *sch, struct aqm_given *given,
 
 	/* The old parameters apply to the steps that are already due. */
 	gentle_red_settle(&v->red, &q->params.red, &p->red,
-			  v->fifo.queued.segments, now);
+			  q->queue.segments, now);
 	gentle_red_adapt(&q->params.red, &v->red, &q->adapted, now);
 	gentle_red_follow(&v->red, q->params.bandwidth, p->bandwidth,
-			  v->fifo.queued.segments);
+			  q->queue.segments);
 	gentle_red_change(&v->red, &q->params.red, &p->red);
 	q->params = *p;
 	if (aqm_changed(p, TCA_ARED_SEED))
 		seeded_random_init(&v->random, p->seed);
-	plain_fifo_resize(sch, &v->fifo, p->limit, p->memory_limit,
-			  ared_departed);
+	aqm_queue_resize(sch, p->limit, p->memory_limit);
+	aqm_queue_trim(sch, ared_evict);
 }
 
 /* Report the options in force, and the state as of now. */
@@ -225,10 +223,11 @@ static void ared_stats(struct Qdisc *sch, void *stats)
 	u64 now = ktime_get_ns();
 	struct gentle_red_vars red;
 
-	red = gentle_red_snapshot(p, &v->red, v->fifo.queued.segments, now);
+	red = gentle_red_snapshot(p, &v->red, q->queue.segments,
+				  now);
 	gentle_red_adapt(p, &red, &adapted, now);
-	plain_fifo_stats(st, &v->fifo, q->params.bandwidth);
-	RED_FIFO_STATS(st, &v->fifo.counters, p, &red, v->fifo.queued.segments);
+	aqm_common_stats(sch, st, q->params.bandwidth);
+	RED_QUEUE_STATS(st, &q->queue, p, &red);
 	st->raised = adapted.raised;
 	st->lowered = adapted.lowered;
 }

@@ -69,23 +69,18 @@ struct blue_params {
  * struct blue_vars - state of the datapath; under the qdisc lock
  * @marking: p_m
  * @random: generator for the decisions about arrivals
- * @queue: the packets
  */
 struct blue_vars {
 	struct marking_probability	marking;
 	struct seeded_random		random;
-	struct plain_fifo		queue;
 };
 
 struct blue_sched_data {
+	struct aqm_queue		queue;
 	struct blue_vars		vars;
 	struct blue_params		params;
 	struct tc_blue_qdisc_stats	stats;	/* blue_stats() adds other members */
-	struct link_rate		link;
 };
-
-/* Queueing and sending a packet touches these two lines and the threshold's. */
-static_assert(offsetof(struct blue_sched_data, vars.queue.counters) <= 2 * 64);
 
 /* The rare cases are out of line: with p_m = 0 a queued packet calls none of them. */
 
@@ -118,10 +113,10 @@ static noinline bool blue_signal(struct Qdisc *sch, struct sk_buff *skb, bool ab
 	qdisc_qstats_overlimit(sch);
 	switch (congestion_signal(&q->params.signal, skb, above)) {
 	case CONGESTION_MARKED:
-		q->vars.queue.counters.signal.early_mark++;
+		q->queue.signal.early_mark++;
 		return true;
 	case CONGESTION_SPARED:
-		q->vars.queue.counters.signal.spared++;
+		q->queue.signal.spared++;
 		return true;
 	default:
 		return false;
@@ -135,7 +130,7 @@ static noinline int blue_lost(struct sk_buff *skb, struct Qdisc *sch,
 	struct blue_sched_data *q = qdisc_priv(sch);
 
 	blue_congested(q);
-	return plain_fifo_drop(skb, sch, &q->vars.queue, cause, to_free);
+	return aqm_drop(skb, sch, cause, to_free);
 }
 
 /* Queue, mark or drop an arrival, or one segment of it. */
@@ -145,22 +140,21 @@ static __always_inline int blue_arrival(struct sk_buff *skb, struct Qdisc *sch,
 {
 	struct blue_sched_data *q = qdisc_priv(sch);
 	struct blue_vars *v = &q->vars;
-	struct plain_fifo *queue = &v->queue;
 	enum aqm_drop full;
 	bool above;
 
-	if (unlikely(!queue->queued.segments && v->marking.p))
+	if (unlikely(!q->queue.segments && v->marking.p))
 		blue_idled(q);
 
-	full = plain_fifo_full(queue, skb, packets);
+	full = aqm_queue_full(&q->queue, skb, packets);
 	if (unlikely(full))
 		return blue_lost(skb, sch, full, to_free);
-	above = (u64)queue->queued.segments + packets > q->params.threshold;
+	above = (u64)q->queue.segments + packets > q->params.threshold;
 	if (unlikely(above))
 		blue_congested(q);
 	if (v->marking.p && blue_choose(v) && !blue_signal(sch, skb, above))
-		return plain_fifo_drop(skb, sch, queue, AQM_DROP_EARLY, to_free);
-	return plain_fifo_add(sch, queue, skb, packets, 0);
+		return aqm_drop(skb, sch, AQM_DROP_EARLY, to_free);
+	return plain_fifo_add(sch, skb, packets, 0);
 }
 
 /* The first packet has left the queue: the link may be idle. */
@@ -169,17 +163,17 @@ static void blue_departed(struct Qdisc *sch, const struct sk_buff *skb)
 	struct blue_sched_data *q = qdisc_priv(sch);
 	struct blue_vars *v = &q->vars;
 
-	if (!v->queue.queued.segments && v->marking.p)
+	if (!q->queue.segments && v->marking.p)
 		marking_idle(&v->marking, ktime_get_ns());
 }
 
-PLAIN_FIFO_QDISC(blue, queue)
+PLAIN_FIFO_QDISC(blue)
 
 static void blue_reset(struct Qdisc *sch)
 {
 	struct blue_sched_data *q = qdisc_priv(sch);
 
-	plain_fifo_reset(sch, &q->vars.queue);
+	plain_fifo_reset(sch);
 	q->vars.marking = (struct marking_probability) {};
 }
 
@@ -213,7 +207,7 @@ static void blue_setup(struct Qdisc *sch, struct aqm_given *given,
 	const struct blue_params *p = aqm_params_of(blue, given);
 
 	q->params = *p;
-	plain_fifo_init(sch, &q->vars.queue, p->limit, p->memory_limit);
+	aqm_queue_resize(sch, p->limit, p->memory_limit);
 	seeded_random_init(&q->vars.random, p->seed);
 }
 
@@ -228,13 +222,13 @@ static void blue_commit(struct Qdisc *sch, struct aqm_given *given,
 	if (aqm_changed(p, TCA_BLUE_SEED))
 		seeded_random_init(&v->random, p->seed);
 	/* The old parameters apply to the idle time so far. */
-	if (!v->queue.queued.segments)
+	if (!q->queue.segments)
 		q->stats.falls += marking_idled(&q->params.marking, &v->marking,
 						now);
 	marking_change(&p->marking, &v->marking, now);
 	q->params = *p;
-	plain_fifo_resize(sch, &v->queue, p->limit, p->memory_limit,
-			  blue_departed);
+	aqm_queue_resize(sch, p->limit, p->memory_limit);
+	aqm_queue_trim(sch, blue_evict);
 }
 
 /* Report the options in force, and the state as of now. */
@@ -243,18 +237,17 @@ static void blue_stats(struct Qdisc *sch, void *stats)
 	const struct blue_sched_data *q = qdisc_priv(sch);
 	struct marking_probability marking = q->vars.marking;
 	struct tc_blue_qdisc_stats *st = stats;
-	const struct blue_vars *v = &q->vars;
 	const struct blue_params *p = &q->params;
 
 	*st = q->stats;
-	plain_fifo_stats(st, &v->queue, p->bandwidth);
-	if (!v->queue.queued.segments)
+	aqm_common_stats(sch, st, p->bandwidth);
+	if (!q->queue.segments)
 		st->falls += marking_idled(&p->marking, &marking,
 					   ktime_get_ns());
-	st->early_drop = v->queue.counters.drops[AQM_DROP_EARLY];
+	st->early_drop = q->queue.drops[AQM_DROP_EARLY];
 	st->probability = marking.p;
 	st->threshold = p->threshold;
-	st->segments = v->queue.queued.segments;
+	st->segments = q->queue.segments;
 }
 
 AQM_KIND(blue, blue, BLUE, "BLUE",

@@ -59,7 +59,7 @@
  *    show the sum of the classes' averages. The average starts from this sum
  *    when "red all" is switched on.
  *  - The weight of RED's averages remembers three full queues, but at most 1 s.
- *    See red_fifo_weight() for the reason. The paper's 1/512 remembers nine
+ *    See red_queue_weight() for the reason. The paper's 1/512 remembers nine
  *    queues of 60 packets, among hundreds of flows. Our text has no weight for
  *    the other two classes. A class that sends blindly is switched on and off
  *    by its own average. With 1/512, its packets in the queue vary between none
@@ -152,12 +152,12 @@ struct cbt_class {
 
 /**
  * struct cbt_vars - state of the datapath; under the qdisc lock
- * @queue: the packets; the tag is the packet's class
+ * @fifo: the packets; the tag is the packet's class
  * @victims: number of forced drops that evicted a queued packet
  * @cls: the classes; CBT_ALL is not used
  */
 struct cbt_vars {
-	struct red_fifo		queue;
+	struct red_fifo		fifo;
 	u64			victims;
 	struct cbt_class	cls[CBT_CLASSES];
 };
@@ -165,10 +165,9 @@ struct cbt_vars {
 #define CBT_DROP_THRESHOLD	AQM_DROP_OWN
 
 struct cbt_sched_data {
-	struct filter_block	filters;
+	struct aqm_queue	queue;
 	struct cbt_params	params;
 	struct cbt_vars		vars;
-	struct link_rate	link;
 };
 
 /* Return the class of a packet for which no filter names a class. */
@@ -198,7 +197,7 @@ static __always_inline void cbt_add(struct Qdisc *sch, struct sk_buff *skb,
 	struct cbt_sched_data *q = qdisc_priv(sch);
 	struct cbt_class *cl = &q->vars.cls[class];
 
-	red_fifo_add(sch, &q->vars.queue, skb, segments, class);
+	red_fifo_add(sch, &q->vars.fifo, skb, segments, class);
 	cl->segments += segments;
 	cl->qlen++;
 	cl->backlog += qdisc_pkt_len(skb);
@@ -217,36 +216,27 @@ static __always_inline void cbt_remove(struct Qdisc *sch, struct sk_buff *skb,
 	struct cbt_sched_data *q = qdisc_priv(sch);
 	struct cbt_class *cl = &q->vars.cls[class];
 
-	red_fifo_remove(sch, &q->vars.queue, skb);
+	red_fifo_remove(sch, &q->vars.fifo, skb);
 	cl->segments -= queued_cb(skb)->segments;
 	cl->qlen--;
 	cl->backlog -= qdisc_pkt_len(skb);
 	red_queue_removed(&cl->red, cl->qlen);
 }
 
-/* Count a drop: an arrival of @class, or a packet that was taken out. */
-static void cbt_count_drop(struct Qdisc *sch, struct sk_buff *skb, u32 class,
-			   enum aqm_drop cause)
-{
-	struct cbt_sched_data *q = qdisc_priv(sch);
-
-	q->vars.cls[class].drops++;
-	red_fifo_count_drop(sch, &q->vars.queue, skb, cause);
-}
-
 /* Drop an arrival. */
 static noinline int cbt_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 			     enum aqm_drop cause, struct sk_buff **to_free)
 {
-	cbt_count_drop(sch, skb, class, cause);
-	__qdisc_drop(skb, to_free);
-	return NET_XMIT_CN;
+	struct cbt_sched_data *q = qdisc_priv(sch);
+
+	q->vars.cls[class].drops++;
+	return aqm_drop(skb, sch, cause, to_free);
 }
 
 /* Return RED's state for a class, or for the whole queue. */
 static inline struct gentle_red_vars *cbt_red_of(struct cbt_vars *v, u32 class)
 {
-	return class == CBT_ALL ? &v->queue.red : &v->cls[class].red;
+	return class == CBT_ALL ? &v->fifo.red : &v->cls[class].red;
 }
 
 /* Apply RED: to TCP's average, or with red all to the whole queue's. */
@@ -259,7 +249,7 @@ cbt_red(struct Qdisc *sch, struct sk_buff *skb, bool *forced)
 	u32 on = p->red_all ? CBT_ALL : CBT_TCP;
 
 	return red_queue_signal(sch, skb, &p->avg[on], cbt_red_of(v, on),
-				&v->queue.random, &p->signal, forced);
+				&v->fifo.random, &p->signal, forced);
 }
 
 /**
@@ -279,29 +269,31 @@ static bool cbt_forced_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 			    enum aqm_drop cause, struct sk_buff **to_free)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
-	struct red_fifo *queue = &q->vars.queue;
+	struct red_fifo *fifo = &q->vars.fifo;
 	struct sk_buff *victim;
 	u32 hit, slot, count;
 
 	do {
-		count = red_fifo_count(queue);
+		count = red_fifo_count(fifo);
 		slot = count;
-		if (q->params.victim != CBT_VICTIM_ARRIVAL && !red_fifo_is_oversize(queue, skb))
-			slot = seeded_random_below(&queue->random, count + 1);
+		if (q->params.victim != CBT_VICTIM_ARRIVAL &&
+		    !aqm_queue_is_oversize(&q->queue, skb, queued_segments(skb)))
+			slot = seeded_random_below(&fifo->random, count + 1);
 		victim = skb;
 		hit = class;
 		if (slot < count) {
-			victim = queue->draw.slots[slot];
+			victim = fifo->draw.slots[slot];
 			hit = cbt_class_in(victim);
 			cbt_remove(sch, victim, hit);
 			q->vars.victims++;
 		}
 		q->vars.cls[hit].random_drop++;
-		cbt_count_drop(sch, victim, hit, cause);
+		q->vars.cls[hit].drops++;
+		aqm_queue_lost(sch, victim, cause);
 		__qdisc_drop(victim, to_free);
 		if (victim == skb)
 			return false;
-		cause = red_fifo_full(queue, skb, queued_segments(skb));
+		cause = aqm_queue_full(&q->queue, skb, queued_segments(skb));
 	} while (cause);
 	return true;
 }
@@ -310,7 +302,7 @@ static bool cbt_forced_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 static noinline void cbt_signalled(struct cbt_sched_data *q, u32 class,
 				   enum congestion_signal signal, bool forced)
 {
-	congestion_count(&q->vars.queue.counters.signal, signal, forced);
+	congestion_count(&q->queue.signal, signal, forced);
 	if (signal == CONGESTION_MARKED)
 		q->vars.cls[class].marked++;
 }
@@ -325,8 +317,7 @@ cbt_enqueue_forced(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 		   bool forced, struct sk_buff **to_free, bool report)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
-	u32 *unreported = &q->vars.queue.unreported;
-	struct parents_before before = parents_before(sch, unreported);
+	struct parents_before before = parents_before(sch);
 	u32 len = qdisc_pkt_len(skb);
 	int verdict = NET_XMIT_CN;
 
@@ -338,7 +329,7 @@ cbt_enqueue_forced(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 	}
 	if (!report)
 		return verdict;
-	return parents_report(sch, unreported, &before, len, verdict);
+	return parents_report(sch, &before, len, verdict);
 }
 
 /* Queue, mark or drop an arrival, or one segment of it. */
@@ -360,8 +351,8 @@ static __always_inline int cbt_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	red_queue_arrival(&p->avg[class], &cl->red,
 			  cl->segments * CBT_UNIT);
 	if (unlikely(p->red_all))
-		red_queue_arrival(&p->avg[CBT_ALL], &v->queue.red,
-				  v->queue.queued.segments * CBT_UNIT);
+		red_queue_arrival(&p->avg[CBT_ALL], &v->fifo.red,
+				  q->queue.segments * CBT_UNIT);
 
 	if (unlikely(class != CBT_TCP) &&
 	    cl->red.avg > (u64)p->avg[class].max_th << 32) {
@@ -378,7 +369,7 @@ static __always_inline int cbt_arrival(struct sk_buff *skb, struct Qdisc *sch,
 		cl->early_drop++;
 		return cbt_drop(skb, sch, class, AQM_DROP_EARLY, to_free);
 	}
-	full = red_fifo_full(&v->queue, skb, segments);
+	full = aqm_queue_full(&q->queue, skb, segments);
 	if (unlikely(full))
 		return cbt_enqueue_forced(skb, sch, class, full, signal, forced, to_free,
 					  report);
@@ -400,28 +391,25 @@ static int cbt_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		       struct sk_buff **to_free)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
-	struct cbt_vars *v = &q->vars;
 	u32 class;
 	int ret;
 
-	ret = filter_class(skb, sch, rcu_dereference_bh(q->filters.list),
-			   CBT_CLASSES - 1, &class, &v->queue.counters, to_free);
+	ret = filter_class(skb, sch, CBT_CLASSES - 1, &class, to_free);
 	if (ret)
 		return ret;
 	if (!class || class >= CBT_CLASSES)
 		class = cbt_classify(&q->params, skb);
 	if (likely(!queued_is_gso(skb)))
 		return cbt_arrival(skb, sch, to_free, 1, class, true);
-	return split_gso_enqueue(skb, sch, to_free, &v->queue.unreported,
-				 &v->queue.counters, q->params.split_gso,
-				 class, cbt_segment);
+	return split_gso_enqueue(skb, sch, to_free, q->params.split_gso, class,
+				 cbt_segment);
 }
 
 static struct sk_buff *cbt_dequeue(struct Qdisc *sch)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
-	struct red_fifo *queue = &q->vars.queue;
-	struct sk_buff *skb = skb_peek(&queue->packets);
+	struct red_fifo *fifo = &q->vars.fifo;
+	struct sk_buff *skb = skb_peek(&fifo->packets);
 	u32 class;
 
 	if (!skb)
@@ -430,7 +418,7 @@ static struct sk_buff *cbt_dequeue(struct Qdisc *sch)
 	cbt_remove(sch, skb, class);
 	_bstats_update(&q->vars.cls[class].sent, qdisc_pkt_len(skb),
 		       queued_cb(skb)->segments);
-	red_fifo_sent(sch, queue, skb);
+	aqm_queue_sent(sch, skb);
 	return skb;
 }
 
@@ -453,17 +441,23 @@ static void cbt_reset(struct Qdisc *sch)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
 
-	red_fifo_reset(sch, &q->vars.queue, &q->params.avg[CBT_ALL]);
+	red_fifo_reset(sch, &q->vars.fifo, &q->params.avg[CBT_ALL]);
 	cbt_restart(q);
 }
 
-/* Drop a packet that no longer fits after a change. */
-static void cbt_evict(struct Qdisc *sch, struct sk_buff *skb)
+/* For aqm_queue_trim(): remove the newest packet, unless the rest fits. */
+static struct sk_buff *cbt_evict(struct Qdisc *sch, bool again)
 {
-	u32 class = cbt_class_in(skb);
+	struct cbt_sched_data *q = qdisc_priv(sch);
+	struct sk_buff *skb = red_fifo_excess(sch, &q->vars.fifo);
+	u32 class;
 
+	if (!skb)
+		return NULL;
+	class = cbt_class_in(skb);
 	cbt_remove(sch, skb, class);
-	cbt_count_drop(sch, skb, class, AQM_DROP_CHANGE);
+	q->vars.cls[class].drops++;
+	return skb;
 }
 
 /*
@@ -502,11 +496,11 @@ static u64 cbt_thresholds(struct cbt_params *p, const struct share_class *sh)
 	u64 rate = p->bandwidth, q;
 	u32 i;
 
-	all->ptime = red_fifo_ptime(rate, mean);
+	all->ptime = red_queue_ptime(rate, mean);
 	for (i = CBT_TCP; i < CBT_CLASSES; i++) {
 		red = &p->avg[i];
 		*red = *all;
-		red->ptime = red_fifo_ptime(rate, sh[i].packet);
+		red->ptime = red_queue_ptime(rate, sh[i].packet);
 		red->weight = p->class_weight;
 		q = share_law_threshold(&sh[i], rate, p->latency, &total);
 		red->max_th = min_t(u64, q, CBT_MAX_THRESHOLD);
@@ -522,8 +516,8 @@ static u64 cbt_thresholds(struct cbt_params *p, const struct share_class *sh)
 		red = &p->avg[i];
 		red->min_th = p->min ?: max_t(u64, div_u64(9ULL * red->max_th, 11), 1);
 		red->weight = p->weight ?:
-			      red_fifo_weight(rate, i == CBT_ALL ? mean :
-						    sh[i].packet, p->limit);
+			      red_queue_weight(rate, i == CBT_ALL ? mean :
+					       sh[i].packet, p->limit);
 	}
 	return total.sum;
 }
@@ -551,7 +545,7 @@ static int cbt_derive(struct Qdisc *sch, struct aqm_given *given,
 	};
 	sum = cbt_thresholds(p, sh);
 
-	if (red_fifo_ptime(p->bandwidth, longest) == U32_MAX) {
+	if (red_queue_ptime(p->bandwidth, longest) == U32_MAX) {
 		NL_SET_ERR_MSG_MOD(extack, "the longest packet takes too long: raise bandwidth");
 		return -EINVAL;
 	}
@@ -585,8 +579,8 @@ static int cbt_alloc(struct Qdisc *sch, struct aqm_given *given,
 	const struct cbt_sched_data *q = qdisc_priv(sch);
 	const struct cbt_params *p = aqm_params_of(cbt, given);
 
-	return red_fifo_alloc(&q->vars.queue, p->limit, p->victim != CBT_VICTIM_ARRIVAL,
-			      &m->block, extack);
+	return red_fifo_alloc(&q->vars.fifo, q->queue.limit, p->limit,
+			      p->victim != CBT_VICTIM_ARRIVAL, &m->block, extack);
 }
 
 static void cbt_setup(struct Qdisc *sch, struct aqm_given *given,
@@ -597,31 +591,30 @@ static void cbt_setup(struct Qdisc *sch, struct aqm_given *given,
 	int i;
 
 	q->params = *p;
-	red_fifo_init(sch, &q->vars.queue, m->block, p->limit,
-		      p->memory_limit, &p->avg[CBT_ALL], p->seed);
+	aqm_queue_resize(sch, p->limit, p->memory_limit);
+	red_fifo_init(&q->vars.fifo, m->block, &p->avg[CBT_ALL], p->seed);
 	for (i = CBT_TCP; i < CBT_CLASSES; i++)
 		gnet_stats_basic_sync_init(&q->vars.cls[i].sent);
 	cbt_restart(q);
 }
 
 /* Return the packets of a class in the queue, or of all classes. */
-static u32 cbt_segments(const struct cbt_vars *v, u32 class)
+static u32 cbt_segments(const struct cbt_sched_data *q, u32 class)
 {
-	return class == CBT_ALL ? v->queue.queued.segments :
-				  v->cls[class].segments;
+	return class == CBT_ALL ? q->queue.segments : q->vars.cls[class].segments;
 }
 
 /* Return RED's state as the next arrival would find it. */
 static struct gentle_red_vars cbt_snapshot(struct cbt_sched_data *q, u32 class)
 {
 	return gentle_red_snapshot(&q->params.avg[class], cbt_red_of(&q->vars, class),
-				   cbt_segments(&q->vars, class), ktime_get_ns());
+				   cbt_segments(q, class), ktime_get_ns());
 }
 
 /* red was changed, so RED uses another average: start it, and RED's count. */
 static void cbt_switch(struct cbt_sched_data *q, const struct cbt_params *p)
 {
-	struct gentle_red_vars *red = &q->vars.queue.red;
+	struct gentle_red_vars *red = &q->vars.fifo.red;
 	int i;
 
 	q->vars.cls[CBT_TCP].red.count = 0;
@@ -635,7 +628,7 @@ static void cbt_commit(struct Qdisc *sch, struct aqm_given *given,
 		       struct aqm_memory *m)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
-	struct red_fifo *queue = &q->vars.queue;
+	struct red_fifo *fifo = &q->vars.fifo;
 	const struct cbt_params *p = aqm_params_of(cbt, given);
 	struct gentle_red_vars *red;
 	u64 now = ktime_get_ns();
@@ -644,26 +637,26 @@ static void cbt_commit(struct Qdisc *sch, struct aqm_given *given,
 	for (i = CBT_ALL; i < CBT_CLASSES; i++) {
 		red = cbt_red_of(&q->vars, i);
 		gentle_red_settle(red, &q->params.avg[i], &p->avg[i],
-				  cbt_segments(&q->vars, i), now);
+				  cbt_segments(q, i), now);
 		gentle_red_follow(red, q->params.bandwidth, p->bandwidth,
-				  cbt_segments(&q->vars, i));
+				  cbt_segments(q, i));
 		gentle_red_change(red, &q->params.avg[i], &p->avg[i]);
 	}
 	if (p->red_all != q->params.red_all)
 		cbt_switch(q, p);
 	q->params = *p;
 	if (aqm_changed(p, TCA_CBT_SEED))
-		seeded_random_init(&queue->random, p->seed);
-	m->block = red_fifo_resize(sch, queue, m->block, p->limit,
-				   p->memory_limit,
-				   p->victim != CBT_VICTIM_ARRIVAL, cbt_evict);
+		seeded_random_init(&fifo->random, p->seed);
+	aqm_queue_resize(sch, p->limit, p->memory_limit);
+	aqm_queue_trim(sch, cbt_evict);
+	m->block = red_fifo_draw(fifo, m->block, p->victim != CBT_VICTIM_ARRIVAL);
 }
 
 static void cbt_destroy(struct Qdisc *sch)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
 
-	red_fifo_destroy(&q->vars.queue);
+	red_fifo_destroy(&q->vars.fifo);
 }
 
 static void cbt_stats(struct Qdisc *sch, void *stats)
@@ -671,7 +664,6 @@ static void cbt_stats(struct Qdisc *sch, void *stats)
 	struct cbt_sched_data *q = qdisc_priv(sch);
 	u32 on = q->params.red_all ? CBT_ALL : CBT_TCP;
 	const struct gentle_red_params *p = &q->params.avg[on];
-	const struct red_fifo *queue = &q->vars.queue;
 	const struct cbt_class *cls = q->vars.cls;
 	struct tc_cbt_qdisc_stats *st = stats;
 	struct gentle_red_vars red;
@@ -682,7 +674,7 @@ static void cbt_stats(struct Qdisc *sch, void *stats)
 		.avg_tcp	= cbt_snapshot(q, CBT_TCP).avg,
 		.avg_tagged	= cbt_snapshot(q, CBT_TAGGED).avg,
 		.avg_other	= cbt_snapshot(q, CBT_OTHER).avg,
-		.segments	= queue->queued.segments,
+		.segments	= q->queue.segments,
 		.tcp		= cls[CBT_TCP].segments,
 		.tagged		= cls[CBT_TAGGED].segments,
 		.other		= cls[CBT_OTHER].segments,
@@ -696,12 +688,12 @@ static void cbt_stats(struct Qdisc *sch, void *stats)
 		.max_p		= red.max_p,
 		.latency	= q->params.latency,
 		.weight		= p->weight,
-		.drop_filter	= queue->counters.drops[AQM_DROP_FILTER],
+		.drop_filter	= q->queue.drops[AQM_DROP_FILTER],
 	};
 	if (!q->params.red_all)
 		st->avg = st->avg_tcp + st->avg_tagged + st->avg_other;
-	AQM_SIGNAL_STATS(st, &queue->counters);
-	red_fifo_stats(st, queue, q->params.bandwidth);
+	AQM_SIGNAL_STATS(st, &q->queue);
+	aqm_common_stats(sch, st, q->params.bandwidth);
 }
 
 static int cbt_dump_class_stats(struct Qdisc *sch, unsigned long cl,
@@ -742,7 +734,6 @@ static const struct Qdisc_class_ops cbt_class_ops =
 	AQM_CLASS_OPS(cbt_walk, cbt_dump_class_stats);
 
 AQM_KIND(cbt, cbt, CBT, "Class-Based Thresholds (CBT)",
-	 .filters	= offsetof(struct cbt_sched_data, filters),
 	 .ops.cl_ops	= &cbt_class_ops,
 	 .ops.peek	= qdisc_peek_dequeued,
 	 .alloc		= cbt_alloc,

@@ -76,23 +76,22 @@ struct chokex_params {
 
 /**
  * struct chokex_vars - state of the datapath; under the qdisc lock
- * @queue: the packets; the tag is the packet's flow hash, 0 until it is computed
+ * @fifo: the packets; the tag is the packet's flow hash, 0 until it is computed
  * @flow_key: key of the flow hash
  * @flow: flow hash of the arriving GSO packet, 0 until it is computed
  * @drawn: number of candidates drawn
  */
 struct chokex_vars {
-	struct red_fifo		queue;
+	struct red_fifo		fifo;
 	hsiphash_key_t		flow_key;
 	u32			flow;
 	u64			drawn;
 };
 
 struct chokex_sched_data {
-	struct filter_block		filters;
+	struct aqm_queue		queue;
 	struct chokex_params		params;
 	struct chokex_vars		vars;
-	struct link_rate		link;
 };
 
 /* Convert a threshold in packets to the average's format, Q32.32. */
@@ -127,22 +126,22 @@ static noinline bool chokex_match(struct Qdisc *sch, u32 flow,
 				  struct sk_buff **to_free)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
-	struct red_fifo *queue = &q->vars.queue;
-	u32 m = chokex_candidates(&q->params, queue->red.avg);
+	struct red_fifo *fifo = &q->vars.fifo;
+	u32 m = chokex_candidates(&q->params, fifo->red.avg);
 	struct sk_buff *skb;
 	bool match = false;
 	u32 *tag;
 
-	for (; m && red_fifo_count(queue); m--) {
-		skb = red_fifo_drawn(queue);
+	for (; m && red_fifo_count(fifo); m--) {
+		skb = red_fifo_drawn(fifo);
 		tag = &red_fifo_cb(skb)->tag;
 		q->vars.drawn++;
 		if (!*tag)
 			*tag = flow_hash(skb, &q->vars.flow_key);
 		if (*tag != flow)
 			continue;
-		red_fifo_remove(sch, queue, skb);
-		red_fifo_count_drop(sch, queue, skb, CHOKEX_DROP_VICTIM);
+		red_fifo_remove(sch, fifo, skb);
+		aqm_queue_lost(sch, skb, CHOKEX_DROP_VICTIM);
 		__qdisc_drop(skb, to_free);
 		match = true;
 	}
@@ -156,39 +155,37 @@ static __always_inline int chokex_arrival(struct sk_buff *skb,
 					  u32 segments, u32 *flow, bool report)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
-	struct red_fifo *queue = &q->vars.queue;
+	struct red_fifo *fifo = &q->vars.fifo;
 	const struct chokex_params *p = &q->params;
 	enum congestion_signal signal;
 	enum aqm_drop cause;
 	bool forced;
 
-	red_queue_arrival(&p->red, &queue->red, queue->queued.segments);
+	red_queue_arrival(&p->red, &fifo->red, q->queue.segments);
 
-	if (queue->red.avg >= chokex_avg_at(p->red.min_th)) {
+	if (fifo->red.avg >= chokex_avg_at(p->red.min_th)) {
 		struct parents_before before =
-			parents_before(sch, &queue->unreported);
+			parents_before(sch);
 		u32 len = qdisc_pkt_len(skb);
 
 		if (!*flow)
 			*flow = flow_hash(skb, &q->vars.flow_key);
 		if (chokex_match(sch, *flow, to_free)) {
-			aqm_drop(skb, sch, &queue->counters,
-				 CHOKEX_DROP_MATCHED, to_free);
+			aqm_drop(skb, sch, CHOKEX_DROP_MATCHED, to_free);
 			if (!report)
 				return NET_XMIT_CN;
-			return parents_report(sch, &queue->unreported, &before, len,
-					      NET_XMIT_CN);
+			return parents_report(sch, &before, len, NET_XMIT_CN);
 		}
 	}
 
-	signal = red_queue_signal(sch, skb, &p->red, &queue->red,
-				  &queue->random, &p->signal, &forced);
+	signal = red_queue_signal(sch, skb, &p->red, &fifo->red,
+				  &fifo->random, &p->signal, &forced);
 	cause = signal == CONGESTION_DROP ? aqm_drop_signal(forced) :
-		red_fifo_full(queue, skb, segments);
+		aqm_queue_full(&q->queue, skb, segments);
 	if (unlikely(cause))
-		return aqm_drop(skb, sch, &queue->counters, cause, to_free);
-	congestion_count(&queue->counters.signal, signal, forced);
-	red_fifo_add(sch, queue, skb, segments, *flow);
+		return aqm_drop(skb, sch, cause, to_free);
+	congestion_count(&q->queue.signal, signal, forced);
+	red_fifo_add(sch, fifo, skb, segments, *flow);
 	return NET_XMIT_SUCCESS;
 }
 
@@ -206,12 +203,10 @@ static int chokex_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			  struct sk_buff **to_free)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
-	struct red_fifo *queue = &q->vars.queue;
 	u32 minor, flow = 0;
 	int ret;
 
-	ret = filter_class(skb, sch, rcu_dereference_bh(q->filters.list),
-			   TC_H_MIN_MASK, &minor, &queue->counters, to_free);
+	ret = filter_class(skb, sch, TC_H_MIN_MASK, &minor, to_free);
 	if (unlikely(ret))
 		return ret;
 	if (minor)
@@ -219,21 +214,20 @@ static int chokex_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	if (likely(!queued_is_gso(skb)))
 		return chokex_arrival(skb, sch, to_free, 1, &flow, true);
 	q->vars.flow = flow;
-	return split_gso_enqueue(skb, sch, to_free, &queue->unreported,
-				 &queue->counters, q->params.split_gso, 0,
+	return split_gso_enqueue(skb, sch, to_free, q->params.split_gso, 0,
 				 chokex_segment);
 }
 
 static struct sk_buff *chokex_dequeue(struct Qdisc *sch)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
-	struct red_fifo *queue = &q->vars.queue;
-	struct sk_buff *skb = skb_peek(&queue->packets);
+	struct red_fifo *fifo = &q->vars.fifo;
+	struct sk_buff *skb = skb_peek(&fifo->packets);
 
 	if (!skb)
 		return NULL;
-	red_fifo_remove(sch, queue, skb);
-	red_fifo_sent(sch, queue, skb);
+	red_fifo_remove(sch, fifo, skb);
+	aqm_queue_sent(sch, skb);
 	return skb;
 }
 
@@ -241,16 +235,18 @@ static void chokex_reset(struct Qdisc *sch)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
 
-	red_fifo_reset(sch, &q->vars.queue, &q->params.red);
+	red_fifo_reset(sch, &q->vars.fifo, &q->params.red);
 }
 
-/* Drop a packet that no longer fits after a change. */
-static void chokex_evict(struct Qdisc *sch, struct sk_buff *skb)
+/* For aqm_queue_trim(): remove the newest packet, unless the rest fits. */
+static struct sk_buff *chokex_evict(struct Qdisc *sch, bool again)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
+	struct sk_buff *skb = red_fifo_excess(sch, &q->vars.fifo);
 
-	red_fifo_remove(sch, &q->vars.queue, skb);
-	red_fifo_count_drop(sch, &q->vars.queue, skb, AQM_DROP_CHANGE);
+	if (skb)
+		red_fifo_remove(sch, &q->vars.fifo, skb);
+	return skb;
 }
 
 /*
@@ -276,8 +272,8 @@ static int chokex_derive(struct Qdisc *sch, struct aqm_given *given,
 	FIFO_LIMITS(p, CHOKEX_MAX_LIMIT);
 	p->min = p->min ?: chokex_min_th(p->limit, p->max);
 	p->max = p->max ?: max(DIV_ROUND_UP(p->min + p->limit, 2), 2U);
-	p->weight = p->weight ?: red_fifo_weight(p->bandwidth, p->avpkt,
-						 p->limit);
+	p->weight = p->weight ?: red_queue_weight(p->bandwidth, p->avpkt,
+						  p->limit);
 	if (p->adaptive)
 		p->candidates = 0;
 	p->signal = (struct congestion_policy)AQM_CONGESTION_POLICY(p);
@@ -286,11 +282,11 @@ static int chokex_derive(struct Qdisc *sch, struct aqm_given *given,
 		.max_th	= p->max,
 		.max_p	= p->probability,
 		.weight	= p->weight,
-		.ptime	= red_fifo_ptime(p->bandwidth, p->avpkt),
+		.ptime	= red_queue_ptime(p->bandwidth, p->avpkt),
 		.gentle	= p->gentle,
 	};
-	return red_fifo_check(sch, &p->red, &p->signal, p->limit,
-			      p->memory_limit, extack);
+	return red_queue_check(sch, &p->red, &p->signal, p->limit,
+			       p->memory_limit, extack);
 }
 
 /* candidates and adaptive replace each other. */
@@ -321,8 +317,8 @@ static int chokex_alloc(struct Qdisc *sch, struct aqm_given *given,
 	const struct chokex_sched_data *q = qdisc_priv(sch);
 	const struct chokex_params *p = aqm_params_of(chokex, given);
 
-	return red_fifo_alloc(&q->vars.queue, p->limit, true, &m->block,
-			      extack);
+	return red_fifo_alloc(&q->vars.fifo, q->queue.limit, p->limit, true,
+			      &m->block, extack);
 }
 
 static void chokex_setup(struct Qdisc *sch, struct aqm_given *given,
@@ -332,8 +328,8 @@ static void chokex_setup(struct Qdisc *sch, struct aqm_given *given,
 	const struct chokex_params *p = aqm_params_of(chokex, given);
 
 	q->params = *p;
-	red_fifo_init(sch, &q->vars.queue, m->block, p->limit,
-		      p->memory_limit, &p->red, p->seed);
+	aqm_queue_resize(sch, p->limit, p->memory_limit);
+	red_fifo_init(&q->vars.fifo, m->block, &p->red, p->seed);
 	get_random_bytes(&q->vars.flow_key, sizeof(q->vars.flow_key));
 }
 
@@ -343,50 +339,50 @@ static void chokex_commit(struct Qdisc *sch, struct aqm_given *given,
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
 	const struct chokex_params *p = aqm_params_of(chokex, given);
-	struct red_fifo *queue = &q->vars.queue;
+	struct red_fifo *fifo = &q->vars.fifo;
 
-	gentle_red_settle(&queue->red, &q->params.red, &p->red,
-			  queue->queued.segments, ktime_get_ns());
-	gentle_red_follow(&queue->red, q->params.bandwidth, p->bandwidth,
-			  queue->queued.segments);
-	gentle_red_change(&queue->red, &q->params.red, &p->red);
+	gentle_red_settle(&fifo->red, &q->params.red, &p->red,
+			  q->queue.segments, ktime_get_ns());
+	gentle_red_follow(&fifo->red, q->params.bandwidth, p->bandwidth,
+			  q->queue.segments);
+	gentle_red_change(&fifo->red, &q->params.red, &p->red);
 	q->params = *p;
 	if (aqm_changed(p, TCA_CHOKEX_SEED))
-		seeded_random_init(&queue->random, p->seed);
-	m->block = red_fifo_resize(sch, queue, m->block, p->limit,
-				   p->memory_limit, true, chokex_evict);
+		seeded_random_init(&fifo->random, p->seed);
+	aqm_queue_resize(sch, p->limit, p->memory_limit);
+	aqm_queue_trim(sch, chokex_evict);
+	m->block = red_fifo_draw(fifo, m->block, true);
 }
 
 static void chokex_destroy(struct Qdisc *sch)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
 
-	red_fifo_destroy(&q->vars.queue);
+	red_fifo_destroy(&q->vars.fifo);
 }
 
 static void chokex_stats(struct Qdisc *sch, void *stats)
 {
 	const struct chokex_sched_data *q = qdisc_priv(sch);
-	const struct red_fifo *queue = &q->vars.queue;
-	const u64 *drops = queue->counters.drops;
+	const struct red_fifo *fifo = &q->vars.fifo;
+	const u64 *drops = q->queue.drops;
 	const struct gentle_red_params *p = &q->params.red;
 	struct tc_chokex_qdisc_stats *st = stats;
 	struct gentle_red_vars red;
 
-	red = gentle_red_snapshot(p, &queue->red, queue->queued.segments,
+	red = gentle_red_snapshot(p, &fifo->red, q->queue.segments,
 				  ktime_get_ns());
-	red_fifo_stats(st, queue, q->params.bandwidth);
+	aqm_common_stats(sch, st, q->params.bandwidth);
 	st->drawn = q->vars.drawn;
 	st->matched = drops[CHOKEX_DROP_MATCHED];
 	st->victims = drops[CHOKEX_DROP_VICTIM];
-	RED_FIFO_STATS(st, &queue->counters, p, &red, queue->queued.segments);
+	RED_QUEUE_STATS(st, &q->queue, p, &red);
 	if (red.avg >= chokex_avg_at(p->min_th))
 		st->candidates = chokex_candidates(&q->params, red.avg);
 	st->drop_filter = drops[AQM_DROP_FILTER];
 }
 
 AQM_KIND(chokex, chokex, CHOKEX, "CHOKe, M-CHOKe and A-CHOKe",
-	 .filters	= offsetof(struct chokex_sched_data, filters),
 	 .ops.cl_ops	= &filter_class_ops,
 	 .ops.peek	= qdisc_peek_dequeued,
 	 .reconcile	= chokex_reconcile,

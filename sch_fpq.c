@@ -57,7 +57,7 @@
 #include <aqm/flow_proportional.h>
 #include <aqm/kind.h>
 #include <aqm/plain_fifo.h>
-#include <aqm/red_fifo.h>
+#include <aqm/red_queue.h>
 #include <uapi/linux/pkt_sched_fpq.h>
 
 #define FPQ_INTERVAL	7500000ULL	/* ns between two updates of Bmax and Pmax */
@@ -73,7 +73,6 @@ struct fpq_params {
 
 /**
  * struct fpq_vars - state of the datapath; under the qdisc lock
- * @fifo: the packets; queued.segments is the queue's length
  * @red: the average
  * @rule: RED's parameters for the present N
  * @flows: N
@@ -83,7 +82,6 @@ struct fpq_params {
  * @random: generator for the decisions about arrivals
  */
 struct fpq_vars {
-	struct plain_fifo	fifo;
 	struct gentle_red_vars	red;
 	struct gentle_red_params rule;
 	struct flow_count	flows;
@@ -94,9 +92,9 @@ struct fpq_vars {
 };
 
 struct fpq_sched_data {
+	struct aqm_queue		queue;
 	struct fpq_params		params;
 	struct fpq_vars			vars;
-	struct link_rate		link;
 };
 
 /* Set Bmax and Pmax for the number of flows at @now. */
@@ -132,14 +130,14 @@ static __always_inline int fpq_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	if (unlikely(now >= v->adjust_at))
 		fpq_adjust(q, now);
 
-	gentle_red_average(&v->rule, &v->red, v->fifo.queued.segments, now);
+	gentle_red_average(&v->rule, &v->red, q->queue.segments, now);
 	signal = red_queue_signal(sch, skb, &v->rule, &v->red, &v->random,
 				  &p->signal, &forced);
-	lost = plain_fifo_try_drop(sch, &v->fifo, skb, packets, signal, forced,
+	lost = plain_fifo_try_drop(sch, skb, packets, signal, forced,
 				   to_free);
 	if (unlikely(lost))
 		return lost;
-	return plain_fifo_add(sch, &v->fifo, skb, packets, now);
+	return plain_fifo_add(sch, skb, packets, now);
 }
 
 /* A packet has left the queue. If none is left, idle time begins. */
@@ -147,10 +145,10 @@ static void fpq_departed(struct Qdisc *sch, const struct sk_buff *skb)
 {
 	struct fpq_sched_data *q = qdisc_priv(sch);
 
-	red_queue_removed(&q->vars.red, q->vars.fifo.queued.segments);
+	red_queue_removed(&q->vars.red, q->queue.segments);
 }
 
-PLAIN_FIFO_QDISC(fpq, fifo)
+PLAIN_FIFO_QDISC(fpq)
 
 static void fpq_reset(struct Qdisc *sch)
 {
@@ -161,7 +159,7 @@ static void fpq_reset(struct Qdisc *sch)
 	/* Also called after an init that failed. */
 	if (!v->flows.words)
 		return;
-	plain_fifo_reset(sch, &v->fifo);
+	plain_fifo_reset(sch);
 	gentle_red_init(&v->red, &q->params.red, now);
 	flow_count_clear(&v->flows, now);
 	fpq_adjust(q, now);
@@ -184,20 +182,20 @@ static int fpq_derive(struct Qdisc *sch, struct aqm_given *given,
 
 	FIFO_LIMITS(p, U32_MAX);
 	/* 1 s of packets, whatever the limit. */
-	p->weight = p->weight ?: red_fifo_weight(p->bandwidth, p->avpkt,
-						 U32_MAX);
+	p->weight = p->weight ?: red_queue_weight(p->bandwidth, p->avpkt,
+						  U32_MAX);
 	p->pipe = fpq_pipe(p);
 	p->signal = (struct congestion_policy)AQM_CONGESTION_POLICY(p);
 	/* fpq_adjust() sets max_th and max_p. */
 	p->red = (struct gentle_red_params) {
 		.min_th	= p->min,
 		.weight	= p->weight,
-		.ptime	= red_fifo_ptime(p->bandwidth, p->avpkt),
+		.ptime	= red_queue_ptime(p->bandwidth, p->avpkt),
 		.gentle	= p->gentle,
 		.wait	= p->wait,
 	};
-	return red_fifo_check(sch, &p->red, &p->signal, p->limit,
-			      p->memory_limit, extack);
+	return red_queue_check(sch, &p->red, &p->signal, p->limit,
+			       p->memory_limit, extack);
 }
 
 /* Allocate a vector, unless the present one has the right size. */
@@ -226,7 +224,7 @@ static void fpq_setup(struct Qdisc *sch, struct aqm_given *given,
 	u64 now = ktime_get_ns();
 
 	q->params = *p;
-	plain_fifo_init(sch, &v->fifo, p->limit, p->memory_limit);
+	aqm_queue_resize(sch, p->limit, p->memory_limit);
 	gentle_red_init(&v->red, &p->red, now);
 	flow_count_init(&v->flows, m->block, p->vector, now);
 	get_random_bytes(&v->flow_key, sizeof(v->flow_key));
@@ -250,10 +248,10 @@ static void fpq_commit(struct Qdisc *sch, struct aqm_given *given,
 	/* The remainder was measured in the old time per bit. */
 	if (p->clear != q->params.clear)
 		v->flows.cleared_at = now;
-	gentle_red_settle(&v->red, &v->rule, &p->red, v->fifo.queued.segments,
+	gentle_red_settle(&v->red, &v->rule, &p->red, q->queue.segments,
 			  now);
 	gentle_red_follow(&v->red, q->params.bandwidth, p->bandwidth,
-			  v->fifo.queued.segments);
+			  q->queue.segments);
 	q->params = *p;
 	if (aqm_changed(p, TCA_FPQ_SEED))
 		seeded_random_init(&v->random, p->seed);
@@ -263,8 +261,8 @@ static void fpq_commit(struct Qdisc *sch, struct aqm_given *given,
 		m->block = words;
 	}
 	fpq_adjust(q, now);
-	plain_fifo_resize(sch, &v->fifo, p->limit, p->memory_limit,
-			  fpq_departed);
+	aqm_queue_resize(sch, p->limit, p->memory_limit);
+	aqm_queue_trim(sch, fpq_evict);
 }
 
 static void fpq_destroy(struct Qdisc *sch)
@@ -283,10 +281,10 @@ static void fpq_stats(struct Qdisc *sch, void *stats)
 	u64 now = ktime_get_ns();
 	struct gentle_red_vars red;
 
-	red = gentle_red_snapshot(&v->rule, &v->red, v->fifo.queued.segments, now);
-	plain_fifo_stats(st, &v->fifo, q->params.bandwidth);
-	RED_FIFO_STATS(st, &v->fifo.counters, &v->rule, &red,
-		       v->fifo.queued.segments);
+	red = gentle_red_snapshot(&v->rule, &v->red, q->queue.segments,
+				  now);
+	aqm_common_stats(sch, st, q->params.bandwidth);
+	RED_QUEUE_STATS(st, &q->queue, &v->rule, &red);
 	st->flows = flow_count_snapshot(&v->flows,
 					(u64)q->params.clear * NSEC_PER_USEC, now);
 	st->target = v->target;

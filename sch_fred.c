@@ -73,7 +73,7 @@
 #include <aqm/flow_hash.h>
 #include <aqm/kind.h>
 #include <aqm/plain_fifo.h>
-#include <aqm/red_fifo.h>
+#include <aqm/red_queue.h>
 #include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_fred.h>
 
@@ -95,7 +95,6 @@ struct fred_params {
 
 /**
  * struct fred_vars - state of the datapath; under the qdisc lock
- * @fifo: the packets; queued.segments is the queue's length
  * @red: the average, and RED's count
  * @flows: table of the flows with packets in the queue
  * @struck: number of flows with more than one strike
@@ -104,7 +103,6 @@ struct fred_params {
  * @random: generator for the decisions about arrivals
  */
 struct fred_vars {
-	struct plain_fifo	fifo;
 	struct gentle_red_vars	red;
 	struct active_flows	flows;
 	u32			struck;
@@ -114,10 +112,9 @@ struct fred_vars {
 };
 
 struct fred_sched_data {
+	struct aqm_queue		queue;
 	struct fred_params		params;
 	struct fred_vars		vars;
-	struct link_rate		link;
-	struct filter_block		filters;
 };
 
 /**
@@ -205,7 +202,7 @@ static void fred_sample(struct fred_sched_data *q)
 	struct gentle_red_vars *red = &q->vars.red;
 
 	red->avg = gentle_red_fold(red->avg, q->params.red.weight,
-				   q->vars.fifo.queued.segments);
+				   q->queue.segments);
 }
 
 /* Queue an arrival. If its flow has no @slot yet, add one for the hash @number. */
@@ -219,7 +216,7 @@ fred_add(struct sk_buff *skb, struct Qdisc *sch, u32 packets, u32 slot,
 
 	if (!slot)
 		slot = active_flows_add(&v->flows, number);
-	ret = plain_fifo_add(sch, &v->fifo, skb, packets, 0);
+	ret = plain_fifo_add(sch, skb, packets, 0);
 	fred_cb(skb)->flow = slot;
 	v->flows.flows[slot].qlen += packets;
 	fred_sample(q);
@@ -246,7 +243,7 @@ fred_arrival(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free,
 	slot = active_flows_find(&v->flows, v->number);
 	if (slot)
 		flow = &v->flows.flows[slot];
-	if (!v->fifo.queued.segments)
+	if (!q->queue.segments)
 		red_queue_arrival(&p->red, &v->red, 0);
 	avgcq = fred_avgcq(v, v->red.avg);
 
@@ -255,7 +252,7 @@ fred_arrival(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free,
 	if (cause) {
 		v->struck += flow->strikes == 1;
 		flow->strikes += flow->strikes < U32_MAX;
-		return plain_fifo_drop(skb, sch, &v->fifo, cause, to_free);
+		return aqm_drop(skb, sch, cause, to_free);
 	}
 
 	signal = CONGESTION_PASS;
@@ -265,7 +262,7 @@ fred_arrival(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free,
 		qdisc_qstats_overlimit(sch);
 		signal = congestion_signal(&p->signal, skb, forced);
 	}
-	ret = plain_fifo_try_drop(sch, &v->fifo, skb, packets, signal, forced,
+	ret = plain_fifo_try_drop(sch, skb, packets, signal, forced,
 				  to_free);
 	if (unlikely(ret))
 		return ret;
@@ -280,14 +277,13 @@ static int fred_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	u32 minor;
 	int ret;
 
-	ret = filter_class(skb, sch, rcu_dereference_bh(q->filters.list),
-			   TC_H_MIN_MASK, &minor, &v->fifo.counters, to_free);
+	ret = filter_class(skb, sch, TC_H_MIN_MASK, &minor, to_free);
 	if (ret)
 		return ret;
 	v->number = minor ? flow_hash_of_class(minor, &v->flow_key) :
 			    flow_hash(skb, &v->flow_key);
-	return split_gso_arrival(skb, sch, to_free, &v->fifo.unreported,
-				 &v->fifo.counters, q->params.split_gso, fred_arrival);
+	return split_gso_arrival(skb, sch, to_free, q->params.split_gso,
+				 fred_arrival);
 }
 
 /* A packet has left the queue. Update its flow. */
@@ -304,21 +300,30 @@ static void fred_departed(struct Qdisc *sch, const struct sk_buff *skb)
 		v->struck -= flow->strikes > 1;
 		active_flows_remove(&v->flows, slot);
 	}
-	red_queue_removed(&v->red, v->fifo.queued.segments);
+	red_queue_removed(&v->red, q->queue.segments);
 }
 
 static struct sk_buff *fred_dequeue(struct Qdisc *sch)
 {
 	struct fred_sched_data *q = qdisc_priv(sch);
-	struct fred_vars *v = &q->vars;
 	struct sk_buff *skb;
 
-	skb = plain_fifo_remove(sch, &v->fifo);
+	skb = plain_fifo_remove(sch);
 	if (!skb)
 		return NULL;
 	fred_sample(q);
 	fred_departed(sch, skb);
-	plain_fifo_sent(sch, &v->fifo, skb);
+	aqm_queue_sent(sch, skb);
+	return skb;
+}
+
+/* For aqm_queue_trim(). */
+static struct sk_buff *fred_evict(struct Qdisc *sch, bool again)
+{
+	struct sk_buff *skb = plain_fifo_evict(sch);
+
+	if (skb)
+		fred_departed(sch, skb);
 	return skb;
 }
 
@@ -330,7 +335,7 @@ static void fred_reset(struct Qdisc *sch)
 	/* Also called after a failed init. */
 	if (!v->flows.flows)
 		return;
-	plain_fifo_reset(sch, &v->fifo);
+	plain_fifo_reset(sch);
 	gentle_red_init(&v->red, &q->params.red, ktime_get_ns());
 	active_flows_clear(&v->flows);
 	v->struck = 0;
@@ -360,23 +365,23 @@ static int fred_derive(struct Qdisc *sch, struct aqm_given *given,
 	p->max = p->max ?: min_t(u64, 2ULL * p->min, GENTLE_RED_MAX_TH);
 	p->minq = p->minq ?: p->limit < 4 * FRED_MANY ? 2 : 4;
 	/* Two samples per packet. */
-	p->weight = p->weight ?: red_fifo_weight(2 * p->bandwidth, p->avpkt,
-						 2 * p->limit);
+	p->weight = p->weight ?: red_queue_weight(2 * p->bandwidth, p->avpkt,
+						  2 * p->limit);
 	p->signal = (struct congestion_policy)AQM_CONGESTION_POLICY(p);
 	p->red = (struct gentle_red_params) {
 		.min_th	= p->min,
 		.max_th	= p->max,
 		.max_p	= p->probability,
 		.weight	= p->weight,
-		.ptime	= red_fifo_ptime(2 * p->bandwidth, p->avpkt),
+		.ptime	= red_queue_ptime(2 * p->bandwidth, p->avpkt),
 	};
 	if (p->red.ptime == U32_MAX) {
 		NL_SET_ERR_MSG_MOD(extack,
 				   "avpkt takes more than 8 s at this bandwidth: raise bandwidth");
 		return -EINVAL;
 	}
-	return red_fifo_check(sch, &p->red, &p->signal, p->limit,
-			      p->memory_limit, extack);
+	return red_queue_check(sch, &p->red, &p->signal, p->limit,
+			       p->memory_limit, extack);
 }
 
 /* Allocate a table of limit flows, unless the present one has this size. */
@@ -403,7 +408,7 @@ static void fred_setup(struct Qdisc *sch, struct aqm_given *given,
 	struct fred_vars *v = &q->vars;
 
 	q->params = *p;
-	plain_fifo_init(sch, &v->fifo, p->limit, p->memory_limit);
+	aqm_queue_resize(sch, p->limit, p->memory_limit);
 	gentle_red_init(&v->red, &p->red, ktime_get_ns());
 	active_flows_init(&v->flows, m->block, p->limit);
 	seeded_random_init(&v->random, p->seed);
@@ -431,15 +436,15 @@ static void fred_commit(struct Qdisc *sch, struct aqm_given *given,
 	struct fred_vars *v = &q->vars;
 
 	gentle_red_settle(&v->red, &q->params.red, &p->red,
-			  v->fifo.queued.segments, ktime_get_ns());
+			  q->queue.segments, ktime_get_ns());
 	gentle_red_follow(&v->red, q->params.bandwidth, p->bandwidth,
-			  v->fifo.queued.segments);
+			  q->queue.segments);
 	gentle_red_change(&v->red, &q->params.red, &p->red);
 	q->params = *p;
 	if (aqm_changed(p, TCA_FRED_SEED))
 		seeded_random_init(&v->random, p->seed);
-	plain_fifo_resize(sch, &v->fifo, p->limit, p->memory_limit,
-			  fred_departed);
+	aqm_queue_resize(sch, p->limit, p->memory_limit);
+	aqm_queue_trim(sch, fred_evict);
 	if (m->block)
 		fred_move(sch, m, p->limit);
 }
@@ -459,14 +464,13 @@ static void fred_stats(struct Qdisc *sch, void *stats)
 	struct tc_fred_qdisc_stats *st = stats;
 	const struct fred_vars *v = &q->vars;
 	const struct fred_params *p = &q->params;
-	const u64 *drops = v->fifo.counters.drops;
+	const u64 *drops = q->queue.drops;
 	struct gentle_red_vars red;
 
-	red = gentle_red_snapshot(rp, &v->red, v->fifo.queued.segments,
+	red = gentle_red_snapshot(rp, &v->red, q->queue.segments,
 				  ktime_get_ns());
-	plain_fifo_stats(st, &v->fifo, p->bandwidth);
-	RED_FIFO_STATS(st, &v->fifo.counters, rp, &red,
-		       v->fifo.queued.segments);
+	aqm_common_stats(sch, st, p->bandwidth);
+	RED_QUEUE_STATS(st, &q->queue, rp, &red);
 	st->maxq_drop = drops[FRED_DROP_MAXQ];
 	st->twice_drop = drops[FRED_DROP_TWICE];
 	st->avgcq_drop = drops[FRED_DROP_AVGCQ];
@@ -481,7 +485,6 @@ static void fred_stats(struct Qdisc *sch, void *stats)
 }
 
 AQM_KIND(fred, fred, FRED, "Flow Random Early Drop (FRED)",
-	 .filters	= offsetof(struct fred_sched_data, filters),
 	 .ops.cl_ops	= &filter_class_ops,
 	 .ops.peek	= qdisc_peek_head,
 	 .alloc		= fred_alloc,

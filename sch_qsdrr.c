@@ -40,7 +40,7 @@
  *    seeds. The flows with 200 ms get 90.8 % of their share with our rule and
  *    91.4 % with the opposite one, at 97.9 and 98.0 % of the link (plain DRR:
  *    81.7 and 80.9 %, at 91.9 and 89.9 %).
- *  - <aqm/queued.h> defines when the buffer is full. GSO packets are split. An
+ *  - <aqm/queue.h> defines when the buffer is full. GSO packets are split. An
  *    unsplit one counts as its number of wire packets, and fits into an empty
  *    buffer.
  *  - The buffer defaults to 80 ms of the link; the paper varies it.
@@ -138,15 +138,14 @@ static bool qsdrr_q_is_shortest(const struct qsdrr_vars *v)
  * Figure 1: select the queue to discard from. While the queue that the same
  * arrival has already discarded from holds a packet, it stays the victim.
  */
-static struct flow_queue *qsdrr_victim(struct Qdisc *sch,
-				       struct flow_queue *last)
+static struct flow_queue *qsdrr_victim(struct Qdisc *sch, bool again)
 {
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
 	struct qsdrr_vars *v = &q->vars;
 
 	if (q->params.hysteresis) {
-		if (last && last->head)
-			return last;
+		if (again && v->q->fq.head)
+			return &v->q->fq;
 		if (v->q && !qsdrr_q_is_shortest(v))
 			return &v->q->fq;
 	}
@@ -228,7 +227,7 @@ static void qsdrr_commit(struct Qdisc *sch, struct aqm_given *given,
 
 	flow_buffer_set(sch, &b);
 	q->params = *p;
-	qsdrr_trim(sch);
+	aqm_queue_trim(sch, qsdrr_evict);
 }
 
 static void qsdrr_stats(struct Qdisc *sch, void *stats)
@@ -236,7 +235,7 @@ static void qsdrr_stats(struct Qdisc *sch, void *stats)
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
 	struct tc_qsdrr_qdisc_stats *st = stats;
 
-	flow_buffer_stats(&q->buffer, st);
+	flow_buffer_stats(sch, st);
 	st->q_chosen = q->vars.q_chosen;
 	st->q = q->vars.q ? flow_qdisc_classid(&q->vars.q->fq) : 0;
 }

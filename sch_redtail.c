@@ -66,7 +66,7 @@
 #include <aqm/flow_age.h>
 #include <aqm/kind.h>
 #include <aqm/packet_flow.h>
-#include <aqm/red_fifo.h>
+#include <aqm/red_queue.h>
 #include <aqm/short_share.h>
 #include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_redtail.h>
@@ -121,40 +121,33 @@ struct redtail_queue {
 
 /**
  * struct redtail_vars - state of the datapath; under the qdisc lock. A packet of
- *	a short flow uses the three cache lines before the results of @delay.
+ *	a short flow uses the cache lines before @red.
  * @flows: the flow table
  * @arriving: queue of the arriving packet
  * @now: time of its arrival, ns; 0 until the clock is read
  * @credit: bytes that the short queue is owed, times 2^32
- * @queued: packets and memory of both queues
  * @salt: salt of the hash of @flows
  * @queues: short and long
- * @delay: sampled waiting times
  * @red: average and max_p of the long queue
  * @red_now: RED's parameters with the present thresholds
  * @move_at: earliest time of the next move of the thresholds, ns
  * @random: generator for the decisions about arrivals
- * @unreported: see parents_report()
  */
 struct redtail_vars {
 	struct flow_age_table		flows;
 	struct redtail_queue		*arriving;
 	u64				now;
 	s64				credit;
-	struct queued			queued;
 	u32				salt;
 	struct redtail_queue		queues[REDTAIL_QUEUES];
-	struct delay_sample		delay;
 	struct gentle_red_vars		red;
 	struct gentle_red_params	red_now;
 	u64				move_at;
 	struct seeded_random		random;
-	u32				unreported;
 } ____cacheline_aligned;
 
 /**
  * struct redtail_stats - counters; see TC_REDTAIL_QDISC_STATS
- * @counters: drops and marks
  * @red: steps of max_p
  * @flows: counters of the flow table
  * @flows_long: flows that became long
@@ -162,7 +155,6 @@ struct redtail_vars {
  * @min2_lowered: steps of the dynamic thresholds down
  */
 struct redtail_stats {
-	struct aqm_counters	counters;
 	struct gentle_red_stats	red;
 	struct flow_age_stats	flows;
 	u64			flows_long;
@@ -172,11 +164,10 @@ struct redtail_stats {
 
 /* Members used per packet come first. */
 struct redtail_sched_data {
-	struct filter_block	filters;
+	struct aqm_queue	queue;
 	struct redtail_params	params;
 	struct redtail_vars	vars;
 	struct redtail_stats	stats;
-	struct link_rate	link;
 };
 
 /* Return the time of the arrival in ns. Read the clock once at most. */
@@ -257,7 +248,7 @@ redtail_red(struct Qdisc *sch, struct sk_buff *skb, bool fits, bool *forced)
 	signal = congestion_signal(&q->params.signal, skb,
 				   verdict == GENTLE_RED_FORCED);
 	*forced = verdict == GENTLE_RED_FORCED;
-	congestion_count(&q->stats.counters.signal, signal, *forced);
+	congestion_count(&q->queue.signal, signal, *forced);
 	return signal;
 }
 
@@ -265,12 +256,10 @@ static int redtail_drop_arrival(struct sk_buff *skb, struct Qdisc *sch,
 				struct redtail_queue *rq, enum aqm_drop cause,
 				struct sk_buff **to_free)
 {
-	struct redtail_sched_data *q = qdisc_priv(sch);
-
 	rq->dropped++;
 	rq->overflow += cause == AQM_DROP_LIMIT;
 	rq->loss = floating_red_loss(rq->loss, true);
-	return aqm_drop(skb, sch, &q->stats.counters, cause, to_free);
+	return aqm_drop(skb, sch, cause, to_free);
 }
 
 /* Return the bytes in both queues. */
@@ -280,16 +269,14 @@ static u32 redtail_backlog(const struct redtail_sched_data *q)
 	       q->vars.queues[REDTAIL_LONG].backlog;
 }
 
-/* As queued_full(), with limit in bytes. */
+/* As aqm_queue_full(), with limit in bytes. */
 static enum aqm_drop redtail_full(const struct redtail_sched_data *q,
 				  const struct sk_buff *skb)
 {
-	const struct redtail_params *p = &q->params;
-
-	if (q->vars.queued.segments &&
-	    (u64)redtail_backlog(q) + qdisc_pkt_len(skb) > p->limit)
+	if (q->queue.segments &&
+	    (u64)redtail_backlog(q) + qdisc_pkt_len(skb) > q->queue.limit)
 		return AQM_DROP_LIMIT;
-	if ((u64)q->vars.queued.truesize + skb->truesize > p->memory_limit)
+	if ((u64)q->queue.truesize + skb->truesize > q->queue.memory_limit)
 		return AQM_DROP_MEMORY;
 	return AQM_DROP_NONE;
 }
@@ -318,13 +305,9 @@ static __always_inline int redtail_enqueue_one(struct sk_buff *skb,
 					    aqm_drop_signal(forced), to_free);
 
 	rq->loss = floating_red_loss(rq->loss, signal == CONGESTION_MARKED);
-	queued_add(&v->queued, skb, segments);
+	aqm_queue_add(sch, skb, segments, v->now);
 	__qdisc_enqueue_tail(skb, &rq->packets);
 	rq->backlog += qdisc_pkt_len(skb);
-	qdisc_qstats_backlog_inc(sch, skb);
-	qdisc_qlen_inc(sch);
-	if (unlikely(delay_due(&v->delay)))
-		delay_start(&v->delay, skb, redtail_now(v));
 	return NET_XMIT_SUCCESS;
 }
 
@@ -336,8 +319,7 @@ static int redtail_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	u32 minor;
 	int ret;
 
-	ret = filter_class(skb, sch, rcu_dereference_bh(q->filters.list),
-			   REDTAIL_QUEUES, &minor, &q->stats.counters, to_free);
+	ret = filter_class(skb, sch, REDTAIL_QUEUES, &minor, to_free);
 	if (unlikely(ret))
 		return ret;
 	v->now = 0;
@@ -345,8 +327,8 @@ static int redtail_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		minor = redtail_classify(q, skb) + 1;
 	v->arriving = &v->queues[minor - 1];
 	/* The segments of a packet stay together. */
-	return split_gso_arrival(skb, sch, to_free, &v->unreported, &q->stats.counters,
-				 q->params.split_gso, redtail_enqueue_one);
+	return split_gso_arrival(skb, sch, to_free, q->params.split_gso,
+				 redtail_enqueue_one);
 }
 
 /* Take the first packet of a queue that is not empty. */
@@ -358,16 +340,14 @@ static inline struct sk_buff *redtail_remove(struct Qdisc *sch,
 	struct sk_buff *skb;
 
 	skb = rq->packets.head;
-	queued_sub(sch, &v->queued, &v->unreported, skb);
+	aqm_queue_remove(sch, skb);
 	__qdisc_dequeue_head(&rq->packets);
 	rq->backlog -= qdisc_pkt_len(skb);
 	if (rq == &v->queues[REDTAIL_LONG])
 		red_queue_removed(&v->red, rq->packets.qlen);
 	/* The link becomes idle, which clears all credit. */
-	if (!v->queued.segments)
+	if (!q->queue.segments)
 		v->credit = 0;
-	qdisc_qlen_dec(sch);
-	qdisc_qstats_backlog_dec(sch, skb);
 	return skb;
 }
 
@@ -385,7 +365,7 @@ static struct sk_buff *redtail_dequeue(struct Qdisc *sch)
 	struct redtail_queue *rq;
 	struct sk_buff *skb;
 
-	if (!v->queued.segments)
+	if (!q->queue.segments)
 		return NULL;
 	rq = &v->queues[short_share_pick(&q->params.share, &v->credit,
 					 s->packets.qlen, redtail_first_len(s),
@@ -393,35 +373,26 @@ static struct sk_buff *redtail_dequeue(struct Qdisc *sch)
 					 s->backlog)];
 	skb = redtail_remove(sch, rq);
 	rq->sent += qdisc_pkt_len(skb);
-	if (delay_timed(&v->delay, skb))
-		delay_end(&v->delay, ktime_get_ns());
-	aqm_sent(sch, &v->delay, skb);
+	aqm_queue_sent(sch, skb);
 	return skb;
 }
 
-/* The buffer became smaller: drop from the front, of the long queue first. */
-static void redtail_trim(struct Qdisc *sch)
+/*
+ * For aqm_queue_trim(): remove the first packet, of the long queue if it has one. The
+ * last packet stays even if it is too large: see redtail_full().
+ */
+static struct sk_buff *redtail_evict(struct Qdisc *sch, bool again)
 {
 	struct redtail_sched_data *q = qdisc_priv(sch);
 	struct redtail_queue *s = &q->vars.queues[REDTAIL_SHORT];
 	struct redtail_queue *l = &q->vars.queues[REDTAIL_LONG];
-	struct parents_before before = parents_before(sch, &q->vars.unreported);
-	struct redtail_queue *rq;
-	struct sk_buff *skb;
+	struct redtail_queue *rq = l->packets.qlen ? l : s;
 
-	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
-	/* The last packet stays even if it is too large: see redtail_full(). */
-	while ((redtail_backlog(q) > q->params.limit &&
-		s->packets.qlen + l->packets.qlen > 1) ||
-	       q->vars.queued.truesize > q->params.memory_limit) {
-		rq = l->packets.qlen ? l : s;
-		skb = redtail_remove(sch, rq);
-		rq->dropped++;
-		aqm_drop_count(sch, &q->stats.counters, skb, AQM_DROP_CHANGE);
-		delay_lost(&q->vars.delay, skb);
-		rtnl_kfree_skbs(skb, skb);
-	}
-	parents_report_trim(sch, &before);
+	if ((redtail_backlog(q) <= q->queue.limit || aqm_queue_len(sch) <= 1) &&
+	    q->queue.truesize <= q->queue.memory_limit)
+		return NULL;
+	rq->dropped++;
+	return redtail_remove(sch, rq);
 }
 
 static void redtail_reset(struct Qdisc *sch)
@@ -431,7 +402,7 @@ static void redtail_reset(struct Qdisc *sch)
 	u64 now = ktime_get_ns();
 	u32 i;
 
-	queued_reset(&v->queued, &v->unreported);
+	aqm_queue_reset(sch);
 	for (i = 0; i < REDTAIL_QUEUES; i++) {
 		__qdisc_reset_queue(&v->queues[i].packets);
 		v->queues[i].backlog = 0;
@@ -440,7 +411,6 @@ static void redtail_reset(struct Qdisc *sch)
 	v->red_now = q->params.red;
 	gentle_red_init(&v->red, &v->red_now, now);
 	v->move_at = now + GENTLE_RED_INTERVAL;
-	delay_reset(&v->delay);
 	v->credit = 0;
 	if (v->flows.slots)
 		flow_age_forget(&v->flows);
@@ -491,7 +461,7 @@ static int redtail_derive(struct Qdisc *sch, struct aqm_given *given,
 	p->min2 = redtail_threshold(p->min2, p->limit, 1, 8, 1);
 	p->max2 = redtail_threshold(p->max2, p->limit, 1, 2, 2);
 	p->weight = p->weight ?:
-		    red_fifo_weight(p->bandwidth, p->avpkt, U32_MAX);
+		    red_queue_weight(p->bandwidth, p->avpkt, U32_MAX);
 	p->tau_ns = (u64)p->tau * NSEC_PER_USEC;
 	p->age_ns = (u64)p->age * NSEC_PER_USEC;
 	p->signal = (struct congestion_policy)AQM_CONGESTION_POLICY(p);
@@ -505,7 +475,7 @@ static int redtail_derive(struct Qdisc *sch, struct aqm_given *given,
 		.bottom		= GENTLE_RED_BOTTOM,
 		.top		= GENTLE_RED_TOP,
 		.weight		= p->weight,
-		.ptime		= red_fifo_ptime(p->bandwidth, p->avpkt),
+		.ptime		= red_queue_ptime(p->bandwidth, p->avpkt),
 		.gentle		= true,
 		.wait		= true,
 		.adaptive	= p->adaptive,
@@ -600,7 +570,7 @@ static void redtail_setup(struct Qdisc *sch, struct aqm_given *given,
 	u64 now = ktime_get_ns();
 
 	q->params = *p;
-	sch->limit = p->limit;
+	aqm_queue_resize(sch, p->limit, p->memory_limit);
 	flow_age_init(&v->flows, m->block, m->more,
 		      flow_age_sets(p->flows));
 	redtail_seed(v, p->seed);
@@ -630,8 +600,8 @@ static void redtail_commit(struct Qdisc *sch, struct aqm_given *given,
 	}
 	redtail_change_red(q, p);
 	q->params = *p;
-	WRITE_ONCE(sch->limit, p->limit);
-	redtail_trim(sch);
+	aqm_queue_resize(sch, p->limit, p->memory_limit);
+	aqm_queue_trim(sch, redtail_evict);
 }
 
 static void redtail_destroy(struct Qdisc *sch)
@@ -680,14 +650,13 @@ static void redtail_stats(struct Qdisc *sch, void *stats)
 		.max_p_lowered	= c->red.lowered,
 		.min2_raised	= c->min2_raised,
 		.min2_lowered	= c->min2_lowered,
-		.drop_filter	= c->counters.drops[AQM_DROP_FILTER],
+		.drop_filter	= q->queue.drops[AQM_DROP_FILTER],
 		.flows_new	= c->flows.new,
 		.flows_long	= c->flows_long,
 		.flows_evicted	= c->flows.evicted,
 	};
-	AQM_SIGNAL_STATS(st, &c->counters);
-	aqm_common_stats(st, &c->counters, p->bandwidth, p->limit,
-			 p->memory_limit, &q->vars.queued, &q->vars.delay);
+	AQM_SIGNAL_STATS(st, &q->queue);
+	aqm_common_stats(sch, st, p->bandwidth);
 }
 
 static int redtail_dump_class_stats(struct Qdisc *sch, unsigned long cl,
@@ -721,7 +690,7 @@ static int redtail_dump_class_stats(struct Qdisc *sch, unsigned long cl,
 					  rq->backlog, ktime_get_ns());
 		st.cls.avg = red.avg >> 32;
 		st.cls.max_p = red.max_p;
-		st.cls.marked = congestion_marked(&q->stats.counters.signal);
+		st.cls.marked = congestion_marked(&q->queue.signal);
 	}
 	sch_tree_unlock(sch);
 
@@ -739,7 +708,6 @@ static const struct Qdisc_class_ops redtail_class_ops =
 	AQM_CLASS_OPS(redtail_walk, redtail_dump_class_stats);
 
 AQM_KIND(redtail, redtail, REDTAIL, "RED+Tail",
-	 .filters	= offsetof(struct redtail_sched_data, filters),
 	 .ops.cl_ops	= &redtail_class_ops,
 	 .ops.peek	= qdisc_peek_dequeued,
 	 .alloc		= redtail_alloc,

@@ -36,7 +36,7 @@
  *    chosen again until it is empty, or another queue has sent more.
  *  - Of queues whose throughput <aqm/throughput_index.h> cannot tell apart, we
  *    choose the one that reached it first.
- *  - <aqm/queued.h> defines when the buffer is full. GSO packets are split. An
+ *  - <aqm/queue.h> defines when the buffer is full. GSO packets are split. An
  *    unsplit one counts as its number of wire packets, and fits into an empty
  *    buffer.
  *  - The buffer defaults to 80 ms of the link; the paper varies it.
@@ -139,8 +139,7 @@ static struct tdrr_flow *tdrr_top(struct tdrr_sched_data *q)
 }
 
 /* The rule: select the queue to discard from. */
-static struct flow_queue *tdrr_victim(struct Qdisc *sch,
-				      struct flow_queue *last)
+static struct flow_queue *tdrr_victim(struct Qdisc *sch, bool again)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
 	struct tdrr_flow *top = tdrr_top(q);
@@ -221,10 +220,11 @@ static noinline void tdrr_signal(struct Qdisc *sch, u64 now)
 		return;
 	flow->sent.mark = stamp;
 	if (q->params.ecn && packet_set_ce(flow->fq.head)) {
-		q->buffer.counters.signal.early_mark++;
+		q->buffer.queue.signal.early_mark++;
 		return;
 	}
-	skb = flow_buffer_evict(sch, &flow->fq, TDRR_DROP_TARGET);
+	skb = flow_buffer_evict(sch, &flow->fq);
+	aqm_queue_lost(sch, skb, TDRR_DROP_TARGET);
 	tdrr_discarded(sch, &flow->fq, skb);
 	qdisc_tree_reduce_backlog(sch, 1, qdisc_pkt_len(skb));
 	qdisc_dequeue_drop(sch, skb, (int)QDISC_DROP_CONGESTED);
@@ -238,7 +238,7 @@ static noinline void tdrr_control(struct Qdisc *sch)
 	u32 active = q->buffer.rounds.active;
 	u64 now;
 
-	standing_delay_set(sd, q->buffer.link.meter.rate, q->params.target,
+	standing_delay_set(sd, q->buffer.queue.link.meter.rate, q->params.target,
 			   2 * psched_mtu(qdisc_dev(sch)));
 	/* 0 if sch_red, before 2026, asks for a packet after it peeked at the last. */
 	if (!active || !standing_delay_is_long(sd, flow_buffer_backlog(sch)))
@@ -323,7 +323,7 @@ static void tdrr_commit(struct Qdisc *sch, struct aqm_given *given,
 	if (p->target != q->params.target)
 		standing_delay_init(&q->vars.standing);
 	q->params = *p;
-	tdrr_trim(sch);
+	aqm_queue_trim(sch, tdrr_evict);
 }
 
 /* Throughput of a queue, bits per second. */
@@ -340,7 +340,7 @@ static void tdrr_stats(struct Qdisc *sch, void *stats)
 	struct tc_tdrr_qdisc_stats *st = stats;
 	const struct tdrr_flow *top;
 
-	flow_buffer_stats(&q->buffer, st);
+	flow_buffer_stats(sch, st);
 	top = tdrr_top(q);
 	if (top) {
 		st->top = flow_qdisc_classid(&top->fq);
@@ -348,8 +348,8 @@ static void tdrr_stats(struct Qdisc *sch, void *stats)
 	}
 	st->victims = q->vars.victims;
 	st->went_first = q->vars.went_first;
-	st->target_drop = q->buffer.counters.drops[TDRR_DROP_TARGET];
-	st->rate = q->params.target ? q->buffer.link.meter.rate : 0;
+	st->target_drop = q->buffer.queue.drops[TDRR_DROP_TARGET];
+	st->rate = q->params.target ? q->buffer.queue.link.meter.rate : 0;
 	st->expected_delay = standing_delay_of(st->rate, flow_buffer_backlog(sch));
 }
 

@@ -10,20 +10,10 @@
 #include <net/pkt_cls.h>
 #include <net/sch_generic.h>
 #include "../compat.h"
-#include "drops.h"
+#include "queue.h"
 
 /* A filter has freed the packet or sent it elsewhere: do not free it. */
 #define FILTER_CLASS_CONSUMED	(NET_XMIT_SUCCESS | __NET_XMIT_STOLEN | BIT(30))
-
-/**
- * struct filter_block - the filters of a discipline
- * @list: what a packet goes through
- * @block: to which they are attached
- */
-struct filter_block {
-	struct tcf_proto __rcu	*list;
-	struct tcf_block	*block;
-};
 
 /**
  * struct filter_verdict - answer of the filters; in one register
@@ -63,14 +53,15 @@ filter_class_ask(struct sk_buff *skb, const struct tcf_proto *filters)
 
 /* Drop a packet that a filter took away; @verdict: 0 if none did. */
 static noinline int filter_class_drop(struct sk_buff *skb, struct Qdisc *sch,
-				      struct aqm_counters *c, int verdict,
-				      struct sk_buff **to_free)
+				      int verdict, struct sk_buff **to_free)
 {
+	struct aqm_queue *q = aqm_queue(sch);
+
 	if (verdict == FILTER_CLASS_CONSUMED)
 		return NET_XMIT_SUCCESS | __NET_XMIT_STOLEN;
 	if (verdict & __NET_XMIT_BYPASS) {
-		c->drops[AQM_DROP_FILTER]++;
-		c->dropped_bytes += qdisc_pkt_len(skb);
+		q->drops[AQM_DROP_FILTER]++;
+		q->dropped_bytes += qdisc_pkt_len(skb);
 		qdisc_qstats_drop(sch);
 	}
 	__qdisc_drop(skb, to_free);
@@ -81,10 +72,8 @@ static noinline int filter_class_drop(struct sk_buff *skb, struct Qdisc *sch,
  * filter_class() - find the class of an arrival
  * @skb: the arrival
  * @sch: the qdisc
- * @filters: its filters, or NULL
  * @classes: number of its classes
  * @minor: set to the minor number of the class; 0 if none is named
- * @c: its counters
  * @to_free: list of packets to free
  *
  * skb->priority names the class if it is one of the @classes of this qdisc.
@@ -94,11 +83,10 @@ static noinline int filter_class_drop(struct sk_buff *skb, struct Qdisc *sch,
  *
  * Return: 0, or the verdict on an arrival that a filter took away.
  */
-static inline int filter_class(struct sk_buff *skb, struct Qdisc *sch,
-			       const struct tcf_proto *filters, u32 classes,
-			       u32 *minor, struct aqm_counters *c,
-			       struct sk_buff **to_free)
+static inline int filter_class(struct sk_buff *skb, struct Qdisc *sch, u32 classes,
+			       u32 *minor, struct sk_buff **to_free)
 {
+	const struct tcf_proto *filters = rcu_dereference_bh(aqm_queue(sch)->filters);
 	struct filter_verdict answer;
 
 	*minor = sch->handle && TC_H_MAJ(skb->priority) == sch->handle ?
@@ -112,7 +100,7 @@ static inline int filter_class(struct sk_buff *skb, struct Qdisc *sch,
 	*minor = answer.minor;
 	if (likely(!answer.lost))
 		return 0;
-	return filter_class_drop(skb, sch, c, answer.lost, to_free);
+	return filter_class_drop(skb, sch, answer.lost, to_free);
 }
 
 /* Class operations that do nothing, or the same for all. */

@@ -5,7 +5,7 @@
  * to drop from. The qdisc has this rule.
  *
  * The buffer has a limit in wire packets and a limit in bytes of truesize:
- * <aqm/queued.h>. The priority or a filter of a packet can name a class, which is
+ * <aqm/queue.h>. The priority or a filter of a packet can name a class, which is
  * its queue. Otherwise the queue is the hash of its flow. The queues are served
  * by deficit round robin: <aqm/flow_queues.h>.
  *
@@ -34,11 +34,10 @@
 #include "flow_queues.h"
 #include "flow_spread.h"
 #include "flow_ways.h"
-#include "queued.h"
 #include "kind.h"
-#include "link_rate.h"
 #include "options.h"
 #include "parents.h"
+#include "queue.h"
 #include "split_gso.h"
 
 #define FLOW_BUFFER_MIN_QUANTUM		256
@@ -68,40 +67,21 @@ AQM_STATS_ARE_WHOLE(struct flow_buffer_stats, TC_AQM_FLOWS_STATS);
 
 /**
  * struct flow_buffer - the buffer; first member of the private data
+ * @queue: its limits and counters
  * @params: options in force; written under the tree lock
- * @filters: tc filters; their classes select the queue
  * @salt: salt of the flow hash; odd
- * @delay: sampled waiting times
- * @queued: queued packets and memory
  * @rounds: the queues, and the order of the queues with packets
  * @ways: assignment of flows to queues
- * @unreported: see parents_report()
- * @counters: drops
  * @overflows: arrivals that did not fit
- * @link: the link's rate
- *
- * A packet reads the first three cache lines. It writes the second, the third, and
- * the list of its round in @rounds.
  */
 struct flow_buffer {
+	struct aqm_queue		queue;
 	struct flow_buffer_params	params;
-	struct filter_block		filters;
 	u32				salt;
-	struct delay_sample		delay;
-	struct queued			queued;
 	struct flow_rounds		rounds;
 	struct flow_ways		ways;
-	u32				unreported;
-	struct aqm_counters		counters;
 	u64				overflows;
-	struct link_rate		link;
 };
-
-#ifdef CONFIG_64BIT
-static_assert(offsetof(struct flow_buffer, delay.wait) >= 64);
-static_assert(offsetof(struct flow_buffer, queued) >= 64);
-static_assert(offsetof(struct flow_buffer, rounds.slots) <= 3 * 64);
-#endif
 
 /*
  * Return the default limit: the packets that the link sends in FLOW_BUFFER_DELAY,
@@ -144,7 +124,7 @@ static inline int flow_buffer_derive(struct Qdisc *sch,
 	/* Nothing else depends on the bandwidth. */
 	if (p->limit)
 		return 0;
-	p->bandwidth = link_rate_in_force(&b->link, p->bandwidth);
+	p->bandwidth = link_rate_in_force(&b->queue.link, p->bandwidth);
 	p->limit = flow_buffer_limit(p->bandwidth, READ_ONCE(dev->mtu));
 	return 0;
 }
@@ -184,7 +164,7 @@ static inline void flow_buffer_set(struct Qdisc *sch,
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 
-	WRITE_ONCE(sch->limit, p->limit);
+	aqm_queue_resize(sch, p->limit, p->memory_limit);
 	if (p->quantum != b->params.quantum)
 		flow_rounds_restart(&b->rounds);
 	b->ways.sets = p->avoid_collisions && p->flows % FLOW_WAYS == 0 ?
@@ -221,8 +201,7 @@ static inline struct flow_queue *flow_buffer_purge(struct Qdisc *sch)
 	struct flow_buffer *b = qdisc_priv(sch);
 	struct flow_queue *fq;
 
-	queued_reset(&b->queued, &b->unreported);
-	delay_reset(&b->delay);
+	aqm_queue_reset(sch);
 	fq = flow_rounds_purge(&b->rounds, b->params.quantum);
 	if (!fq)
 		flow_ways_reset(&b->ways, b->params.flows);
@@ -251,12 +230,11 @@ static inline int __flow_buffer_classify(struct sk_buff *skb,
 	int verdict;
 	u32 minor;
 
-	verdict = filter_class(skb, sch, rcu_dereference_bh(b->filters.list),
-			       b->params.flows, &minor, &b->counters, to_free);
+	verdict = filter_class(skb, sch, b->params.flows, &minor, to_free);
 	if (unlikely(verdict))
 		return verdict;
 	if (unlikely(minor > b->params.flows))
-		return filter_class_drop(skb, sch, &b->counters,
+		return filter_class_drop(skb, sch,
 					 NET_XMIT_SUCCESS | __NET_XMIT_BYPASS,
 					 to_free);
 	*number = minor ? minor - 1 : flow_buffer_hash(b, skb);
@@ -272,7 +250,7 @@ static inline bool flow_buffer_is_plain(const struct flow_buffer *b,
 					const struct Qdisc *sch,
 					struct sk_buff *skb)
 {
-	return !rcu_dereference_bh(b->filters.list) &&
+	return !rcu_dereference_bh(b->queue.filters) &&
 	       (TC_H_MAJ(skb->priority) != sch->handle || !sch->handle) &&
 	       !queued_is_gso(skb) && (skb->l4_hash || skb->sw_hash);
 }
@@ -298,7 +276,7 @@ flow_buffer_enqueue_other(struct sk_buff *skb, struct Qdisc *sch,
 				     u32 number))
 {
 	struct flow_buffer *b = qdisc_priv(sch);
-	struct parents_before before = parents_before(sch, &b->unreported);
+	struct parents_before before = parents_before(sch);
 	u32 len = qdisc_pkt_len(skb);
 	int verdict;
 	u32 number = 0;
@@ -307,22 +285,12 @@ flow_buffer_enqueue_other(struct sk_buff *skb, struct Qdisc *sch,
 	if (unlikely(verdict))
 		return verdict;
 	if (queued_is_gso(skb))
-		return split_gso_enqueue(skb, sch, to_free, &b->unreported,
-					 &b->counters,
-					 b->params.split_gso, number, one);
+		return split_gso_enqueue(skb, sch, to_free, b->params.split_gso,
+					 number, one);
 	verdict = one(skb, sch, to_free, 1, number);
 	if (sch->qstats.drops == before.drops)
 		return verdict;
-	return parents_report(sch, &b->unreported, &before, len, verdict);
-}
-
-/* Check if an arrival fits: see queued_full(). */
-static inline enum aqm_drop flow_buffer_full(const struct flow_buffer *b,
-					     const struct sk_buff *skb,
-					     u32 segments)
-{
-	return queued_full(&b->queued, segments, skb->truesize, b->params.limit,
-			   b->params.memory_limit);
+	return parents_report(sch, &before, len, verdict);
 }
 
 /* Count an arrival that found the buffer full. */
@@ -334,18 +302,6 @@ static inline void flow_buffer_overflow(struct Qdisc *sch)
 	qdisc_qstats_overlimit(sch);
 }
 
-/*
- * Return whether an arrival alone exceeds a limit. To queue it, all other packets
- * would have to be dropped, and it might still not fit.
- */
-static inline bool flow_buffer_is_oversize(const struct flow_buffer *b,
-					   const struct sk_buff *skb,
-					   u32 segments)
-{
-	return segments > b->params.limit ||
-	       skb->truesize > b->params.memory_limit;
-}
-
 /* Drop an oversize arrival at queue @fq. Return: the verdict. */
 static inline int flow_buffer_refuse(struct sk_buff *skb, struct Qdisc *sch,
 				     const struct flow_queue *fq,
@@ -354,32 +310,19 @@ static inline int flow_buffer_refuse(struct sk_buff *skb, struct Qdisc *sch,
 	struct flow_buffer *b = qdisc_priv(sch);
 
 	flow_ways_refuse(&b->ways, fq->turn.number);
-	return aqm_drop(skb, sch, &b->counters, AQM_DROP_OVERSIZE, to_free);
+	return aqm_drop(skb, sch, AQM_DROP_OVERSIZE, to_free);
 }
 
-/* Account for a packet that was removed from its queue. */
-static inline void __flow_buffer_left(struct Qdisc *sch, struct sk_buff *skb)
-{
-	struct flow_buffer *b = qdisc_priv(sch);
-
-	queued_sub(sch, &b->queued, &b->unreported, skb);
-	qdisc_qlen_dec(sch);
-	qdisc_qstats_backlog_dec(sch, skb);
-}
-
-/* Drop the first packet of a queue. */
+/* Remove the first packet of a queue, to drop it. */
 static inline struct sk_buff *flow_buffer_evict(struct Qdisc *sch,
-						struct flow_queue *fq,
-						enum aqm_drop cause)
+						struct flow_queue *fq)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 	struct sk_buff *skb;
 
 	skb = flow_queue_discard(&b->rounds, fq, b->params.quantum);
-	__flow_buffer_left(sch, skb);
-	delay_lost(&b->delay, skb);
+	aqm_queue_remove(sch, skb);
 	fq->dropped++;
-	aqm_drop_count(sch, &b->counters, skb, cause);
 	return skb;
 }
 
@@ -387,7 +330,7 @@ static inline struct sk_buff *flow_buffer_evict(struct Qdisc *sch,
  * flow_buffer_discard() - drop the first packet of a queue to make room
  * @sch: the qdisc
  * @fq: the queue, which must not be empty
- * @cause: result of flow_buffer_full()
+ * @cause: result of aqm_queue_full()
  * @to_free: list of packets to free
  *
  * Return: the dropped packet, so that the caller can read its length.
@@ -398,16 +341,10 @@ flow_buffer_discard(struct Qdisc *sch, struct flow_queue *fq,
 {
 	struct sk_buff *skb;
 
-	skb = flow_buffer_evict(sch, fq, cause);
+	skb = flow_buffer_evict(sch, fq);
+	aqm_queue_lost(sch, skb, cause);
 	__qdisc_drop(skb, to_free);
 	return skb;
-}
-
-/* Out of line, because few packets are timed. */
-static noinline void __flow_buffer_time(struct flow_buffer *b,
-					const struct sk_buff *skb)
-{
-	delay_start(&b->delay, skb, ktime_get_ns());
 }
 
 /* Queue an arrival that fits. */
@@ -417,14 +354,10 @@ static __always_inline void flow_buffer_add(struct Qdisc *sch,
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 
-	queued_add(&b->queued, skb, segments);
 	if (!fq->head)
 		flow_ways_busy(&b->ways, fq->turn.number);
 	flow_queue_add(&b->rounds, fq, skb, b->params.quantum);
-	qdisc_qstats_backlog_inc(sch, skb);
-	qdisc_qlen_inc(sch);
-	if (unlikely(delay_due(&b->delay)))
-		__flow_buffer_time(b, skb);
+	aqm_queue_add(sch, skb, segments, 0);
 }
 
 /* Remove the first packet of the queue whose turn it is, to send it. */
@@ -435,29 +368,9 @@ static inline struct sk_buff *flow_buffer_send(struct Qdisc *sch,
 	struct sk_buff *skb;
 
 	skb = flow_queue_send(&b->rounds, fq, b->params.quantum);
-	__flow_buffer_left(sch, skb);
-	if (delay_timed(&b->delay, skb))
-		delay_end(&b->delay, ktime_get_ns());
-	aqm_sent(sch, &b->delay, skb);
+	aqm_queue_remove(sch, skb);
+	aqm_queue_sent(sch, skb);
 	return skb;
-}
-
-/* Return whether the queued packets exceed the limits, after a change of them. */
-static inline bool flow_buffer_is_over(const struct flow_buffer *b)
-{
-	return b->queued.segments > b->params.limit ||
-	       b->queued.truesize > b->params.memory_limit;
-}
-
-/*
- * Return whether @fq has the only packet of the buffer and the packet may stay. A
- * packet that is larger than the limit fits into an empty buffer.
- */
-static inline bool flow_buffer_is_alone(const struct flow_buffer *b,
-					const struct flow_queue *fq)
-{
-	return b->rounds.active == 1 && fq->head == fq->tail &&
-	       b->queued.truesize <= b->params.memory_limit;
 }
 
 /* Return the bytes in all queues. */
@@ -465,18 +378,18 @@ static inline u32 flow_buffer_backlog(struct Qdisc *sch)
 {
 	const struct flow_buffer *b = qdisc_priv(sch);
 
-	return sch->qstats.backlog - b->unreported;
+	return sch->qstats.backlog - b->queue.unreported;
 }
 
 /* Fill in the statistics that these qdiscs share, under the tree lock. */
-static inline void flow_buffer_stats(const struct flow_buffer *b, void *stats)
+static inline void flow_buffer_stats(struct Qdisc *sch, void *stats)
 {
+	const struct flow_buffer *b = qdisc_priv(sch);
 	struct flow_buffer_stats *st = stats;
 
-	aqm_common_stats(st, &b->counters, b->params.bandwidth, b->params.limit,
-			 b->params.memory_limit, &b->queued, &b->delay);
-	st->drop_oversize = b->counters.drops[AQM_DROP_OVERSIZE];
-	st->drop_filter = b->counters.drops[AQM_DROP_FILTER];
+	aqm_common_stats(sch, st, b->params.bandwidth);
+	st->drop_oversize = b->queue.drops[AQM_DROP_OVERSIZE];
+	st->drop_filter = b->queue.drops[AQM_DROP_FILTER];
 	st->overflows = b->overflows;
 	st->active = b->rounds.active;
 	st->flows = b->params.flows;

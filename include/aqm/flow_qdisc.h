@@ -9,7 +9,7 @@
  *	static const struct victim_rule x_rule = { .victim = x_victim, ... };
  *	FLOW_QDISC(x, x_rule);
  *
- * FLOW_QDISC() defines x_enqueue(), x_dequeue(), x_reset() and x_trim(). The rule
+ * FLOW_QDISC() defines x_enqueue(), x_dequeue(), x_reset() and x_evict(). The rule
  * is a constant. The compiler therefore inlines its functions, as it does with
  * struct rhashtable_params.
  */
@@ -21,7 +21,7 @@
 /**
  * struct victim_rule - the victim rule, and the events that its index follows
  * @victim: select the queue to discard from. At least one queue has a packet.
- *	@last is the queue from which the same arrival has discarded, or NULL.
+ *	@again: the same arrival has already discarded a packet.
  * @added: a packet was queued; @first: it is the only one of its queue
  * @discarded: a packet was discarded. It is not freed yet, so the rule may read it.
  * @before_send: a packet will be sent, and may be discarded instead; optional
@@ -30,8 +30,7 @@
  * @forget: all queues were purged; start with an empty index
  */
 struct victim_rule {
-	struct flow_queue *(*victim)(struct Qdisc *sch,
-				     struct flow_queue *last);
+	struct flow_queue *(*victim)(struct Qdisc *sch, bool again);
 	void (*added)(struct Qdisc *sch, struct flow_queue *fq,
 		      const struct sk_buff *skb, bool first);
 	void (*discarded)(struct Qdisc *sch, struct flow_queue *fq,
@@ -80,18 +79,18 @@ flow_qdisc_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
 			const struct victim_rule *rule)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
-	struct parents_before before = parents_before(sch, &b->unreported);
-	struct flow_queue *victim = NULL;
+	struct parents_before before = parents_before(sch);
+	bool again = false, own = false;
+	struct flow_queue *victim;
 	struct sk_buff *lost;
 	enum aqm_drop cause;
-	bool own = false;
 	int verdict;
 
 	flow_buffer_overflow(sch);
-	if (flow_buffer_is_oversize(b, skb, segments))
+	if (aqm_queue_is_oversize(&b->queue, skb, segments))
 		return flow_buffer_refuse(skb, sch, fq, to_free);
-	while ((cause = flow_buffer_full(b, skb, segments))) {
-		victim = rule->victim(sch, victim);
+	for (; (cause = aqm_queue_full(&b->queue, skb, segments)); again = true) {
+		victim = rule->victim(sch, again);
 		lost = flow_buffer_discard(sch, victim, cause, to_free);
 		rule->discarded(sch, victim, lost);
 		own |= victim == fq;
@@ -100,8 +99,7 @@ flow_qdisc_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
 	verdict = own ? NET_XMIT_CN : NET_XMIT_SUCCESS;
 	if (!report)
 		return verdict;
-	return parents_report(sch, &b->unreported, &before, qdisc_pkt_len(skb),
-			      verdict);
+	return parents_report(sch, &before, qdisc_pkt_len(skb), verdict);
 }
 
 /* Send the next packet. */
@@ -139,25 +137,19 @@ static inline void flow_qdisc_reset(struct Qdisc *sch,
 	rule->forget(sch);
 }
 
-/* Discard packets that no longer fit after a change, by the same rule. */
-static inline void flow_qdisc_trim(struct Qdisc *sch,
-				   const struct victim_rule *rule)
+/* For aqm_queue_trim(): remove a packet by the same rule, unless the rest fits. */
+static inline struct sk_buff *flow_qdisc_evict(struct Qdisc *sch, bool again,
+					       const struct victim_rule *rule)
 {
-	struct flow_buffer *b = qdisc_priv(sch);
-	struct parents_before before = parents_before(sch, &b->unreported);
-	struct flow_queue *victim = NULL;
-	struct sk_buff *lost;
+	struct flow_queue *victim;
+	struct sk_buff *skb;
 
-	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
-	while (flow_buffer_is_over(b)) {
-		victim = rule->victim(sch, victim);
-		if (flow_buffer_is_alone(b, victim))
-			break;
-		lost = flow_buffer_evict(sch, victim, AQM_DROP_CHANGE);
-		rule->discarded(sch, victim, lost);
-		rtnl_kfree_skbs(lost, lost);
-	}
-	parents_report_trim(sch, &before);
+	if (!aqm_queue_is_over(sch))
+		return NULL;
+	victim = rule->victim(sch, again);
+	skb = flow_buffer_evict(sch, victim);
+	rule->discarded(sch, victim, skb);
+	return skb;
 }
 
 /**
@@ -192,7 +184,7 @@ static int kind##_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,	\
 	struct flow_buffer *b = qdisc_priv(sch);			\
 	struct flow_queue *fq = flow_rounds_queue(&b->rounds, number);	\
 									\
-	if (flow_buffer_full(b, skb, segments))				\
+	if (aqm_queue_full(&b->queue, skb, segments))			\
 		return kind##_enqueue_full(skb, sch, fq, segments,	\
 					   to_free, false);		\
 	flow_qdisc_add(sch, fq, skb, segments, &(rule));		\
@@ -209,7 +201,7 @@ static int kind##_enqueue(struct sk_buff *skb, struct Qdisc *sch,	\
 		return flow_buffer_enqueue_other(skb, sch, to_free,	\
 						 kind##_enqueue_one);	\
 	fq = flow_rounds_queue(&b->rounds, flow_buffer_hash(b, skb));	\
-	if (unlikely(flow_buffer_full(b, skb, 1)))			\
+	if (unlikely(aqm_queue_full(&b->queue, skb, 1)))			\
 		return kind##_enqueue_full(skb, sch, fq, 1, to_free,	\
 					   true);			\
 	flow_qdisc_add(sch, fq, skb, 1, &(rule));			\
@@ -226,9 +218,9 @@ static void kind##_reset(struct Qdisc *sch)				\
 	flow_qdisc_reset(sch, &(rule));					\
 }									\
 									\
-static void kind##_trim(struct Qdisc *sch)				\
+static struct sk_buff *kind##_evict(struct Qdisc *sch, bool again)	\
 {									\
-	flow_qdisc_trim(sch, &(rule));					\
+	return flow_qdisc_evict(sch, again, &(rule));			\
 }
 
 static inline int flow_qdisc_derive(struct Qdisc *sch, struct aqm_given *given,
@@ -331,7 +323,6 @@ static int kind##_dump_class_stats(struct Qdisc *sch, unsigned long cl,	\
 				      kind##_class_stats);		\
 }									\
 									\
-static_assert(!offsetof(struct kind##_sched_data, buffer));		\
 static_assert(offsetof(struct kind##_params, split_gso) ==		\
 	      offsetof(struct flow_qdisc_params, split_gso));		\
 AQM_STATS_ARE_WHOLE(struct tc_##kind##_class_stats,			\
@@ -340,9 +331,7 @@ AQM_STATS_ARE_WHOLE(struct tc_##kind##_class_stats,			\
 static const struct Qdisc_class_ops kind##_class_ops =			\
 	AQM_CLASS_OPS(flow_buffer_walk, kind##_dump_class_stats);	\
 									\
-__AQM_KIND(kind, kind, KIND, about, buffer.link, flow_qdisc_derive,	\
-	   .filters	= offsetof(struct kind##_sched_data,		\
-				   buffer.filters),			\
+__AQM_KIND(kind, kind, KIND, about, buffer.queue, flow_qdisc_derive,	\
 	   .follows_mtu	= true,						\
 	   .alloc	= flow_qdisc_alloc,				\
 	   .destroy	= flow_buffer_destroy,				\

@@ -10,12 +10,11 @@
  *
  * The private data of a qdisc x, struct x_sched_data, has these members:
  *
+ *	queue	struct aqm_queue, first: limits, counters, filters, the link's rate
  *	params	struct x_params, the parameters in force: the mask of given options,
  *		what derive() computes for the datapath, and all options. Written
  *		under the tree lock.
  *	vars	struct x_vars, the state of the datapath; under the qdisc lock
- *	link	the link's rate
- *	filters	tc filters, if it has any; they name the class of a packet
  *
  * A configuration is applied completely or not at all. We read the options into
  * a copy of the parameters, derive and check the rest, and allocate memory.
@@ -53,13 +52,11 @@
 #include "../compat.h"
 #include "congestion_signal.h"
 #include "delay.h"
-#include "drops.h"
 #include "fifo_limit.h"
 #include "filter_class.h"
-#include "queued.h"
-#include "link_rate.h"
 #include "old_parents.h"
 #include "options.h"
+#include "queue.h"
 
 /**
  * struct aqm_memory - memory for a configuration
@@ -83,9 +80,6 @@ struct aqm_memory {
  * @bandwidth: attribute of the option for the rate of the link
  * @limit: attribute of the option for the queue's length
  * @memory: attribute of the option for its memory
- * @link: offset of struct link_rate in the private data, bytes
- * @filters: offset of struct filter_block in the private data, bytes; only used
- *	with class operations
  * @xstats: size of struct tc_KIND_xstats, bytes
  * @follows_mtu: derived parameters also depend on the device's MTU
  * @has_rate: a rate that was not given is set before derive(). memory_limit always is.
@@ -107,8 +101,6 @@ struct aqm_kind {
 	u16				bandwidth;
 	u16				limit;
 	u16				memory;
-	u16				link;
-	u16				filters;
 	u16				xstats;
 	bool				follows_mtu;
 	bool				has_rate;
@@ -138,16 +130,9 @@ static inline void *aqm_params(const struct aqm_kind *k, struct Qdisc *sch)
 	return qdisc_priv(sch) + k->params;
 }
 
-static inline struct link_rate *aqm_link(const struct aqm_kind *k,
-					 struct Qdisc *sch)
+static inline struct link_rate *aqm_link(struct Qdisc *sch)
 {
-	return qdisc_priv(sch) + k->link;
-}
-
-static inline struct filter_block *aqm_filters(const struct aqm_kind *k,
-					       struct Qdisc *sch)
-{
-	return k->ops.cl_ops ? qdisc_priv(sch) + k->filters : NULL;
+	return &aqm_queue(sch)->link;
 }
 
 /* Return the source of the rate in the parameters @p, TC_AQM_SOURCE_... */
@@ -159,7 +144,7 @@ static inline u32 aqm_source_in(const struct aqm_kind *k, struct Qdisc *sch,
 
 	if (!aqm_option_load(p + o->offset, o->size))
 		return TC_AQM_SOURCE_NONE;
-	return link_rate_source(aqm_link(k, sch),
+	return link_rate_source(aqm_link(sch),
 				given->ever & BIT_ULL(k->bandwidth));
 }
 
@@ -207,7 +192,7 @@ static inline int aqm_derive(struct Qdisc *sch, const struct aqm_kind *k,
 	u64 *given = p + k->options->options[k->bandwidth].offset;
 	u32 *memory = p + k->options->options[k->memory].offset;
 	u32 *limit = p + k->options->options[k->limit].offset;
-	u64 rate = link_rate_in_force(aqm_link(k, sch), *given);
+	u64 rate = link_rate_in_force(aqm_link(sch), *given);
 
 	if (k->has_rate)
 		*given = rate;
@@ -235,7 +220,7 @@ static inline int __aqm_change(struct Qdisc *sch, const struct aqm_kind *k,
 	}
 
 	sch_tree_lock(sch);
-	WRITE_ONCE(aqm_link(k, sch)->follow, aqm_follows(k, sch, p));
+	WRITE_ONCE(aqm_link(sch)->follow, aqm_follows(k, sch, p));
 	k->commit(sch, p, &m);
 	sch_tree_unlock(sch);
 	kvfree(m.block);
@@ -253,7 +238,7 @@ static inline bool aqm_is_measured(const struct link_rate *lr)
 static inline int aqm_change_rate(struct Qdisc *sch, const struct aqm_kind *k,
 				  void *p, u64 rate, bool measured)
 {
-	struct link_rate *lr = aqm_link(k, sch);
+	struct link_rate *lr = aqm_link(sch);
 	bool was_measured = lr->measured;
 	u64 before = lr->rate;
 	int err;
@@ -274,7 +259,7 @@ static inline int aqm_change(struct Qdisc *sch, struct nlattr *opt,
 			     struct netlink_ext_ack *extack)
 {
 	const struct aqm_kind *k = aqm_kind(sch);
-	const struct link_rate *lr = aqm_link(k, sch);
+	const struct link_rate *lr = aqm_link(sch);
 	u8 p[AQM_MAX_PARAMS] __aligned(8);
 	int err;
 
@@ -304,7 +289,7 @@ static inline int aqm_change(struct Qdisc *sch, struct nlattr *opt,
 static inline void aqm_new_rate(struct Qdisc *sch, const struct aqm_kind *k,
 				u64 rate, bool measured)
 {
-	struct link_rate *lr = aqm_link(k, sch);
+	struct link_rate *lr = aqm_link(sch);
 	u8 p[AQM_MAX_PARAMS] __aligned(8);
 
 	ASSERT_RTNL();
@@ -335,7 +320,7 @@ static inline void aqm_new_rate(struct Qdisc *sch, const struct aqm_kind *k,
 static inline void aqm_new_link(struct Qdisc *sch, const struct aqm_kind *k,
 				u64 speed)
 {
-	struct link_rate *lr = aqm_link(k, sch);
+	struct link_rate *lr = aqm_link(sch);
 
 	if (!speed || speed == lr->speed) {
 		aqm_new_rate(sch, k, lr->refused ?: lr->rate,
@@ -368,37 +353,14 @@ static inline void aqm_rate_work(struct work_struct *work)
 	rtnl_unlock();
 }
 
-/* Out of line, because few departures look at the rate. */
-static noinline void aqm_look(struct Qdisc *sch, struct delay_sample *delay)
-{
-	struct link_rate *lr = aqm_link(aqm_kind(sch), sch);
-
-	delay->look = link_rate_look(lr, aqm_bstats_bytes(&sch->bstats),
-				     delay->emptied) - 1;
-	/* If it is empty now, the time until the next arrival must not count. */
-	delay->emptied = !sch->q.qlen;
-}
-
-/* Call after a queued packet has left for the link. */
-static inline void aqm_sent(struct Qdisc *sch, struct delay_sample *delay,
-			    const struct sk_buff *skb)
-{
-	_bstats_update(&sch->bstats, qdisc_pkt_len(skb),
-		       queued_cb(skb)->segments);
-	if (unlikely(!sch->q.qlen))
-		delay->emptied = true;
-	if (unlikely(--delay->look < 0))
-		aqm_look(sch, delay);
-}
-
 static inline int aqm_init(struct Qdisc *sch, struct nlattr *opt,
 			   struct netlink_ext_ack *extack)
 {
 	u8 p[AQM_MAX_PARAMS] __aligned(8);
 	struct aqm_memory m = {};
 	const struct aqm_kind *k = aqm_kind(sch);
-	struct filter_block *filters = aqm_filters(k, sch);
-	struct link_rate *lr = aqm_link(k, sch);
+	struct aqm_queue *q = aqm_queue(sch);
+	struct link_rate *lr = aqm_link(sch);
 	int err;
 
 	INIT_DELAYED_WORK(&lr->work, aqm_rate_work);
@@ -412,9 +374,8 @@ static inline int aqm_init(struct Qdisc *sch, struct nlattr *opt,
 	err = aqm_derive(sch, k, p, extack);
 	if (err)
 		return err;
-	if (filters) {
-		err = tcf_block_get(&filters->block, &filters->list, sch,
-				    extack);
+	if (k->ops.cl_ops) {
+		err = tcf_block_get(&q->block, &q->filters, sch, extack);
 		if (err)
 			return err;
 	}
@@ -433,11 +394,10 @@ static inline int aqm_init(struct Qdisc *sch, struct nlattr *opt,
 static inline void aqm_destroy(struct Qdisc *sch)
 {
 	const struct aqm_kind *k = aqm_kind(sch);
-	struct filter_block *filters = aqm_filters(k, sch);
 
-	cancel_delayed_work_sync(&aqm_link(k, sch)->work);
-	if (filters)
-		tcf_block_put(filters->block);
+	cancel_delayed_work_sync(&aqm_link(sch)->work);
+	if (k->ops.cl_ops)
+		tcf_block_put(aqm_queue(sch)->block);
 	if (k->destroy)
 		k->destroy(sch);
 }
@@ -449,7 +409,7 @@ static inline int aqm_dump(struct Qdisc *sch, struct sk_buff *skb)
 
 	ASSERT_RTNL();
 	/* A copy of a qdisc that refused a new rate must use the old rate, too. */
-	if (aqm_link(k, sch)->refused)
+	if (aqm_link(sch)->refused)
 		kept = bandwidth;
 	else if (aqm_source(k, sch) == TC_AQM_SOURCE_ASSUMED)
 		assumed = bandwidth;
@@ -485,34 +445,33 @@ struct aqm_common_stats {
 	TC_AQM_COMMON_STATS(TC_AQM_MEMBER, 0)
 };
 
-static inline void aqm_common_stats(void *stats, const struct aqm_counters *c,
-				    u64 bandwidth, u32 limit, u32 memory_limit,
-				    const struct queued *queued,
-				    const struct delay_sample *delay)
+/* Fill them in, with the bandwidth in force. */
+static inline void aqm_common_stats(struct Qdisc *sch, void *stats, u64 bandwidth)
 {
+	const struct aqm_queue *q = aqm_queue(sch);
 	struct aqm_common_stats *st = stats;
 
-	st->dropped_bytes = c->dropped_bytes;
-	st->marked = congestion_marked(&c->signal);
-	st->spared = c->signal.spared;
-	st->drop_limit = c->drops[AQM_DROP_LIMIT];
-	st->drop_memory = c->drops[AQM_DROP_MEMORY];
-	st->drop_change = c->drops[AQM_DROP_CHANGE];
+	st->dropped_bytes = q->dropped_bytes;
+	st->marked = congestion_marked(&q->signal);
+	st->spared = q->signal.spared;
+	st->drop_limit = q->drops[AQM_DROP_LIMIT];
+	st->drop_memory = q->drops[AQM_DROP_MEMORY];
+	st->drop_change = q->drops[AQM_DROP_CHANGE];
 	st->bandwidth = bandwidth;
-	st->delay = delay->last;
-	st->delay_avg = delay->avg;
-	st->delay_max = delay->max;
-	st->limit = limit;
-	st->memory_limit = memory_limit;
-	st->memory_used = queued->truesize;
+	st->delay = q->delay.last;
+	st->delay_avg = q->delay.avg;
+	st->delay_max = q->delay.max;
+	st->limit = q->limit;
+	st->memory_limit = q->memory_limit;
+	st->memory_used = q->truesize;
 }
 
 /* Fill in the statistics of a qdisc that signals as RED does. */
-#define AQM_SIGNAL_STATS(st, c) do {					\
-	(st)->early_drop = (c)->drops[AQM_DROP_EARLY];			\
-	(st)->early_mark = (c)->signal.early_mark;			\
-	(st)->forced_drop = (c)->drops[AQM_DROP_FORCED];		\
-	(st)->forced_mark = (c)->signal.forced_mark;			\
+#define AQM_SIGNAL_STATS(st, q) do {					\
+	(st)->early_drop = (q)->drops[AQM_DROP_EARLY];			\
+	(st)->early_mark = (q)->signal.early_mark;			\
+	(st)->forced_drop = (q)->drops[AQM_DROP_FORCED];		\
+	(st)->forced_mark = (q)->signal.forced_mark;			\
 } while (0)
 
 static inline int aqm_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
@@ -527,7 +486,7 @@ static inline int aqm_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 	k->stats(sch, st);
 	st->bandwidth_source = aqm_source(k, sch);
 	sch_tree_unlock(sch);
-	st->link_refused = aqm_link(k, sch)->refused;
+	st->link_refused = aqm_link(sch)->refused;
 	return gnet_stats_copy_app(d, xstats, k->xstats);
 }
 
@@ -536,7 +495,7 @@ static inline struct tcf_block *aqm_tcf_block(struct Qdisc *sch,
 					      unsigned long cl,
 					      struct netlink_ext_ack *extack)
 {
-	return cl ? NULL : aqm_filters(aqm_kind(sch), sch)->block;
+	return cl ? NULL : aqm_queue(sch)->block;
 }
 
 /* Walk over classes 1 to @count. */
@@ -642,11 +601,14 @@ static inline void aqm_unregister(struct aqm_kind *k)
  * Further members of struct aqm_kind follow as designated initializers.
  */
 #define AQM_KIND(x, name, NAME, about, ...)				\
-	__AQM_KIND(x, name, NAME, about, link, x##_derive,		\
+	__AQM_KIND(x, name, NAME, about, queue, x##_derive,		\
 		   .has_rate = true, __VA_ARGS__)
 
-/* The same, with the member that holds the link's rate, and the function to derive. */
-#define __AQM_KIND(x, name, NAME, about, rate, deriving, ...)		\
+/* The same, with the first member, a struct aqm_queue, and the function to derive. */
+#define __AQM_KIND(x, name, NAME, about, first, deriving, ...)		\
+static_assert(!offsetof(struct x##_sched_data, first));			\
+static_assert(__same_type(struct aqm_queue,				\
+			  ((struct x##_sched_data *)0)->first));	\
 static_assert(__same_type(struct x##_params,				\
 			  ((struct x##_sched_data *)0)->params));	\
 AQM_OPTIONS(x##_options, struct x##_params, TC_##NAME##_OPTIONS);	\
@@ -660,7 +622,6 @@ static struct aqm_kind x##_kind __read_mostly = {			\
 	.bandwidth	= TCA_##NAME##_BANDWIDTH,			\
 	.limit		= TCA_##NAME##_LIMIT,				\
 	.memory		= TCA_##NAME##_MEMORY_LIMIT,			\
-	.link		= offsetof(struct x##_sched_data, rate),	\
 	.xstats		= sizeof(struct tc_##name##_xstats),		\
 	.derive		= deriving,					\
 	.setup		= x##_setup,					\

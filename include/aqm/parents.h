@@ -23,7 +23,7 @@
 #define _AQM_PARENTS_H
 
 #include <net/sch_generic.h>
-#include "queued.h"
+#include "queue.h"
 
 /**
  * struct parents_before - counts of the qdisc when a packet arrives
@@ -37,12 +37,12 @@ struct parents_before {
 	u32	drops;
 };
 
-/* Return the counts, after the bytes that an earlier enqueue left @unreported. */
+/* Return the counts, after the bytes that an earlier enqueue left unreported. */
 static __always_inline struct parents_before
-parents_before(struct Qdisc *sch, u32 *unreported)
+parents_before(struct Qdisc *sch)
 {
-	if (unlikely(*unreported))
-		queued_settle(sch, unreported);
+	if (unlikely(aqm_queue(sch)->unreported))
+		parents_settle(sch);
 	return (struct parents_before) {
 		.qlen		= sch->q.qlen,
 		.backlog	= sch->qstats.backlog,
@@ -64,8 +64,8 @@ static inline bool parents_count(const struct Qdisc *sch)
 
 /* See parents_report(). */
 static noinline int
-parents_report_any(struct Qdisc *sch, u32 *unreported,
-		   const struct parents_before *before, u32 len, int verdict)
+parents_report_any(struct Qdisc *sch, const struct parents_before *before,
+		   u32 len, int verdict)
 {
 	u32 drops = sch->qstats.drops - before->drops;
 	u32 qlen = sch->q.qlen, bytes;
@@ -86,7 +86,7 @@ parents_report_any(struct Qdisc *sch, u32 *unreported,
 	}
 
 	if (!before->qlen && qlen <= 1) {
-		*unreported = bytes;
+		aqm_queue(sch)->unreported = bytes;
 		qstats_backlog_add(sch, bytes);
 		return verdict;
 	}
@@ -108,7 +108,6 @@ parents_report_any(struct Qdisc *sch, u32 *unreported,
 /**
  * parents_report() - report changes by an arrival that the verdict does not report
  * @sch: the discipline
- * @unreported: gets the bytes that must be reported later, by queued_settle()
  * @before: counts before the arrival
  * @len: length of the arrival in bytes
  * @verdict: NET_XMIT_SUCCESS; NET_XMIT_CN if the arrival's flow lost a packet; or
@@ -136,13 +135,13 @@ parents_report_any(struct Qdisc *sch, u32 *unreported,
  *
  * Return: the verdict for the parent.
  */
-static inline int parents_report(struct Qdisc *sch, u32 *unreported,
+static inline int parents_report(struct Qdisc *sch,
 				 const struct parents_before *before, u32 len,
 				 int verdict)
 {
 	if (!parents_count(sch))
 		return verdict;
-	return parents_report_any(sch, unreported, before, len, verdict);
+	return parents_report_any(sch, before, len, verdict);
 }
 
 /**
@@ -157,6 +156,29 @@ static inline void parents_report_trim(struct Qdisc *sch,
 		qdisc_tree_reduce_backlog(sch, before->qlen - sch->q.qlen,
 					  before->backlog -
 					  sch->qstats.backlog);
+}
+
+/**
+ * aqm_queue_trim() - drop packets that no longer fit after a change
+ * @sch: the qdisc
+ * @evict: take a packet out of the queue, with aqm_queue_remove(); NULL if the rest
+ *	fits, see aqm_queue_is_over(). @again is false for the first packet.
+ *
+ * Under the tree lock.
+ */
+static inline void aqm_queue_trim(struct Qdisc *sch,
+				  struct sk_buff *(*evict)(struct Qdisc *sch, bool again))
+{
+	struct parents_before before = parents_before(sch);
+	struct sk_buff *skb;
+	bool again = false;
+
+	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
+	for (; (skb = evict(sch, again)); again = true) {
+		aqm_queue_lost(sch, skb, AQM_DROP_CHANGE);
+		rtnl_kfree_skbs(skb, skb);
+	}
+	parents_report_trim(sch, &before);
 }
 
 #endif /* _AQM_PARENTS_H */

@@ -18,9 +18,8 @@
 #include <linux/skbuff.h>
 #include <net/pkt_sched.h>
 #include <net/sch_generic.h>
-#include <aqm/queued.h>
-#include <aqm/kind.h>
 #include <aqm/parents.h>
+#include <aqm/queue.h>
 #ifdef HAVE_NET_GSO_H
 #include <net/gso.h>
 #endif
@@ -141,8 +140,6 @@ split_gso_segments(struct sk_buff *segments, struct Qdisc *sch,
  * @skb: the packet
  * @sch: the discipline
  * @to_free: list of packets to free
- * @unreported: see parents_report()
- * @counters: its counters
  * @split: split it
  * @class: passed on to @enqueue; 0 for a qdisc without classes
  * @enqueue: the discipline's enqueue of one packet with its number of segments
@@ -154,13 +151,12 @@ split_gso_segments(struct sk_buff *segments, struct Qdisc *sch,
  */
 static noinline int
 split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
-		  struct sk_buff **to_free, u32 *unreported,
-		  struct aqm_counters *counters, bool split, u32 class,
+		  struct sk_buff **to_free, bool split, u32 class,
 		  int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch,
 				 struct sk_buff **to_free, u32 segments,
 				  u32 class))
 {
-	struct parents_before before = parents_before(sch, unreported);
+	struct parents_before before = parents_before(sch);
 	u32 len = qdisc_pkt_len(skb);
 	netdev_features_t features;
 	struct sk_buff *segments = NULL;
@@ -171,7 +167,7 @@ split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		segments = skb_gso_segment(skb, features & ~NETIF_F_GSO_MASK);
 	}
 	if (IS_ERR(segments)) {
-		verdict = aqm_drop(skb, sch, counters, AQM_DROP_MEMORY, to_free);
+		verdict = aqm_drop(skb, sch, AQM_DROP_MEMORY, to_free);
 	} else if (!segments) {
 		verdict = enqueue(skb, sch, to_free, queued_segments(skb),
 				  class);
@@ -180,7 +176,7 @@ split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 					     enqueue);
 		consume_skb(skb);
 	}
-	return parents_report(sch, unreported, &before, len, verdict);
+	return parents_report(sch, &before, len, verdict);
 }
 
 /**
@@ -188,8 +184,6 @@ split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
  * @skb: the packet
  * @sch: the discipline
  * @to_free: list of packets to free
- * @unreported: see parents_report()
- * @counters: its counters
  * @split: split it if it is a GSO packet
  * @enqueue: the discipline's enqueue of one packet with its number of segments;
  *	if it is __always_inline, it is compiled for one segment here
@@ -200,15 +194,13 @@ split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
  */
 static __always_inline int
 split_gso_arrival(struct sk_buff *skb, struct Qdisc *sch,
-		  struct sk_buff **to_free, u32 *unreported,
-		  struct aqm_counters *counters, bool split,
+		  struct sk_buff **to_free, bool split,
 		  int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch,
 				 struct sk_buff **to_free, u32 segments,
 				  u32 class))
 {
 	if (unlikely(queued_is_gso(skb)))
-		return split_gso_enqueue(skb, sch, to_free, unreported, counters,
-					 split, 0, enqueue);
+		return split_gso_enqueue(skb, sch, to_free, split, 0, enqueue);
 	return enqueue(skb, sch, to_free, 1, 0);
 }
 

@@ -762,6 +762,7 @@ struct Qdisc {
 	struct netdev_queue *dev_queue;
 	struct sk_buff	*to_free;
 	struct qdisc_skb_head gso_skb;
+	struct qdisc_skb_head skb_bad_txq;	/* always empty here */
 	struct qdisc_skb_head q;
 	struct gnet_stats_basic_sync bstats;
 	struct gnet_stats_queue qstats;

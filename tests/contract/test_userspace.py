@@ -402,16 +402,16 @@ MUTANTS = [
     # The parents are told about an inactive class, which kernels before 2025 cannot handle.
     Mutant("chokex", "include/aqm/parents.h", "if (!before->qlen && qlen <= 1) {", "if (0) {"),
     Mutant("blue", "include/aqm/parents.h", "if (before->qlen != sch->q.qlen)", "if (1)"),
-    Mutant("ared", "include/aqm/parents.h", "*unreported = bytes;", ""),
+    Mutant("ared", "include/aqm/parents.h", "aqm_queue(sch)->unreported = bytes;", ""),
     # A parent of the parent is told twice of the bytes of a purged packet, or never.
     Mutant("blue", "include/aqm/parents.h", "qstats_backlog_add(sch, bytes);", ""),
-    Mutant("tdrr", "include/aqm/parents.h", "queued_settle(sch, unreported);", ";"),
-    Mutant("blue", "include/aqm/queued.h", "*unreported = 0;\n\t*queued = ", "*queued = "),
-    Mutant("fpq", "include/aqm/queued.h", "unlikely(!queued->segments) && *unreported", "0"),
+    Mutant("tdrr", "include/aqm/parents.h", "parents_settle(sch);", ";"),
+    Mutant("blue", "include/aqm/queue.h", "q->unreported = 0;\n\tdelay", "delay"),
+    Mutant("fpq", "include/aqm/queue.h", "unlikely(!q->segments) && q->unreported", "0"),
     Mutant("fred", "include/aqm/split_gso.h", "(segment, QDISC_DROP_GENERIC);", "(segment, 0);"),
-    Mutant("qsdrr", "include/aqm/flow_buffer.h", "qdisc_qstats_backlog_dec(sch, skb);", ""),
-    Mutant("qsdrr", "include/aqm/drops.h", "qdisc_qstats_drop(sch);", ""),
-    Mutant("qsdrr", "include/aqm/drops.h", "c->dropped_bytes += ", "(void)"),
+    Mutant("qsdrr", "include/aqm/queue.h", "qdisc_qstats_backlog_dec(sch, skb);", ""),
+    Mutant("qsdrr", "include/aqm/queue.h", "qdisc_qstats_drop(sch);", ""),
+    Mutant("qsdrr", "include/aqm/queue.h", "q->dropped_bytes += ", "(void)"),
     Mutant("qsdrr", "include/aqm/flow_buffer.h", "kvfree(b->rounds.queues);", ""),
     Mutant("qsdrr", "include/aqm/options.h", "nla_nest_cancel(skb, opts);", ""),
     Mutant("redtail", "include/aqm/parents.h", TELL + "n - drops, bytes);", "(void)0;"),
@@ -420,26 +420,24 @@ MUTANTS = [
         Mutant(kind, "include/aqm/flow_qdisc.h", "flow_buffer_hash(b, skb));", "0);")
         for kind in ("qsdrr", "tdrr")
     ),
-    Mutant("tdrr", "include/aqm/kind.h", "tcf_block_put(filters->block);", ""),
-    Mutant(
-        "tdrr", "include/aqm/flow_buffer.h", "queued_sub(sch, &b->queued, &b->unreported, skb);", ""
-    ),
+    Mutant("tdrr", "include/aqm/kind.h", "tcf_block_put(aqm_queue(sch)->block);", ""),
+    Mutant("tdrr", "include/aqm/flow_buffer.h", "aqm_queue_remove(sch, skb);", ""),
     *(
-        Mutant(kind, "include/aqm/drops.h", "DROP : NET_XMIT_CN;", "DROP : NET_XMIT_SUCCESS;")
+        Mutant(kind, "include/aqm/queue.h", "DROP : NET_XMIT_CN;", "DROP : NET_XMIT_SUCCESS;")
         for kind in ("2regionred", "ared", "blue", "fred")
     ),
-    Mutant("chokex", "include/aqm/red_fifo.h", "qdisc_qlen_dec(sch);", ""),
+    Mutant("chokex", "include/aqm/queue.h", "qdisc_qlen_dec(sch);", ""),
     Mutant("chokex", "sch_chokex.c", "__qdisc_drop(skb, to_free);", "(void)to_free;"),
     Mutant("chokex", "include/aqm/kind.h", "kvfree(m.block);", ""),
-    Mutant("cbt", "include/aqm/drops.h", "qdisc_qstats_drop(sch);", ""),
+    Mutant("cbt", "include/aqm/queue.h", "qdisc_qstats_drop(sch);", ""),
     Mutant("cbt", "sch_cbt.c", "sch_tree_unlock(sch);", ""),
     Mutant("redtail", "sch_redtail.c", "rq->backlog -= qdisc_pkt_len(skb);", ""),
-    Mutant("redtail", "sch_redtail.c", "qdisc_qlen_inc(sch);", "sch->q.qlen += 2;"),
+    Mutant("redtail", "include/aqm/queue.h", "qdisc_qlen_inc(sch);", "sch->q.qlen += 2;"),
     Mutant("2regionred", "include/aqm/plain_fifo.h", "qdisc_qstats_backlog_dec(sch, skb);", ""),
-    Mutant("2regionred", "include/aqm/drops.h", "qdisc_qstats_drop(sch);", ""),
-    Mutant("ared", "include/aqm/drops.h", "c->drops[cause]++;", ""),
+    Mutant("2regionred", "include/aqm/queue.h", "qdisc_qstats_drop(sch);", ""),
+    Mutant("ared", "include/aqm/queue.h", "q->drops[cause]++;", ""),
     Mutant("fpq", "sch_fpq.c", "kvfree(q->vars.flows.words);", ""),
-    Mutant("fpq", "include/aqm/plain_fifo.h", "parents_report_trim(sch, &before);", ""),
+    Mutant("fpq", "include/aqm/parents.h", "parents_report_trim(sch, &before);", ""),
     Mutant("fred", "sch_fred.c", "kvfree(q->vars.flows.flows);", ""),
 ]
 

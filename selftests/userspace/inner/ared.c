@@ -7,7 +7,7 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 	struct ared_sched_data *q = qdisc_priv(sch);
 	const struct ared_vars *v = &q->vars;
 
-	inner_plain_fifo(sch, &v->fifo);
+	inner_plain_fifo(sch);
 	if (!q->params.red.adaptive)
 		return;
 	inner_must(v->red.max_p >= q->params.red.bottom);

@@ -4,7 +4,5 @@
 
 void userspace_inner(struct Qdisc *sch, bool deep)
 {
-	struct blue_sched_data *q = qdisc_priv(sch);
-
-	inner_plain_fifo(sch, &q->vars.queue);
+	inner_plain_fifo(sch);
 }

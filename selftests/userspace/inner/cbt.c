@@ -10,7 +10,7 @@ static void packet_is_right(struct Qdisc *sch, const struct sk_buff *skb)
 	u32 class = cbt_class_in(skb);
 
 	inner_must(class > CBT_ALL && class < CBT_CLASSES);
-	inner_packet(&of_class[class], skb, &q->vars.queue.delay);
+	inner_packet(&of_class[class], skb, &q->queue.delay);
 }
 
 void userspace_inner(struct Qdisc *sch, bool deep)
@@ -20,12 +20,12 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 	u32 i;
 
 	memset(of_class, 0, sizeof(of_class));
-	inner_fifo(sch, &q->vars.queue, q->params.victim != CBT_VICTIM_ARRIVAL,
+	inner_fifo(sch, &q->vars.fifo, q->params.victim != CBT_VICTIM_ARRIVAL,
 		   packet_is_right);
 	for (i = CBT_ALL + 1; i < CBT_CLASSES; i++) {
 		cl = &q->vars.cls[i];
 		inner_must(of_class[i].qlen == cl->qlen);
 		inner_must(of_class[i].backlog == cl->backlog);
-		inner_must(of_class[i].queued.segments == cl->segments);
+		inner_must(of_class[i].segments == cl->segments);
 	}
 }

@@ -10,5 +10,5 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
 
-	inner_fifo(sch, &q->vars.queue, true, packet_is_right);
+	inner_fifo(sch, &q->vars.fifo, true, packet_is_right);
 }

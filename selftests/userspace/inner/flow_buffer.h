@@ -95,14 +95,14 @@ static void inner_rounds(struct Qdisc *sch,
 			inner_must(fq->credit <= max(b->params.quantum, fr->least) ||
 				   fq->round < fr->restarted);
 			in = (struct inner) {};
-			inner_list(&in, fq->head, fq->tail, &b->delay);
+			inner_list(&in, fq->head, fq->tail, &b->queue.delay);
 			for (skb = fq->head; skb; skb = skb->next)
 				inner_must(inner_is_queue_of(b, skb, number, changed));
 			flow(sch, fq, &in);
 			all.qlen += in.qlen;
 			all.backlog += in.backlog;
-			all.queued.segments += in.queued.segments;
-			all.queued.truesize += in.queued.truesize;
+			all.segments += in.segments;
+			all.truesize += in.truesize;
 			all.timed |= in.timed;
 			inner_must(inner_is_linked(&fr->queues->turn, number));
 			number = fq->turn.next;
@@ -112,9 +112,8 @@ static void inner_rounds(struct Qdisc *sch,
 	for (number = 0, active = 0; number < b->params.flows; number++)
 		active += !!b->ways.way[number].state;
 	inner_must(active == fr->active);
-	inner_check_totals(&all, sch, &b->queued, &b->delay);
-	inner_must(all.queued.segments <= b->params.limit || all.qlen == 1);
-	inner_must(all.queued.truesize <= b->params.memory_limit);
+	inner_check_totals(&all, sch);
+	inner_must(all.segments <= b->params.limit || all.qlen == 1);
 }
 
 #endif /* USERSPACE_INNER_FLOW_BUFFER_H */

@@ -9,7 +9,7 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 	const struct flow_count *c = &v->flows;
 	u32 i, set = 0;
 
-	inner_plain_fifo(sch, &v->fifo);
+	inner_plain_fifo(sch);
 	inner_must(v->rule.min_th < v->rule.max_th);
 	inner_must(c->bits == q->params.vector && c->hand < c->bits);
 	if (!deep)

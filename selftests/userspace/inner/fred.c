@@ -36,7 +36,7 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 	const struct sk_buff *skb;
 	u32 flows = 0;
 
-	inner_plain_fifo(sch, &v->fifo);
+	inner_plain_fifo(sch);
 	inner_must(v->flows.capacity == q->params.limit);
 
 	/* What the packets of each flow come to. */

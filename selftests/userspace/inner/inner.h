@@ -12,7 +12,7 @@
 #define USERSPACE_INNER_H
 
 #include <aqm/delay.h>
-#include <aqm/queued.h>
+#include <aqm/queue.h>
 
 #include "../world.h"
 
@@ -27,13 +27,15 @@
  * struct inner - totals of the packets that a walk has found
  * @qlen: packets
  * @backlog: bytes
- * @queued: segments and memory, as stored with each packet
+ * @segments: wire packets, as stored with each packet
+ * @truesize: memory, as stored with each packet, bytes
  * @timed: the packet whose delay is sampled is one of them
  */
 struct inner {
 	u32		qlen;
 	u64		backlog;
-	struct queued	queued;
+	u32		segments;
+	u32		truesize;
 	bool		timed;
 };
 
@@ -46,8 +48,8 @@ static inline void inner_packet(struct inner *in, const struct sk_buff *skb,
 	inner_must(cb->segments);
 	in->qlen++;
 	in->backlog += qdisc_pkt_len(skb);
-	in->queued.segments += cb->segments;
-	in->queued.truesize += cb->truesize;
+	in->segments += cb->segments;
+	in->truesize += cb->truesize;
 	in->timed |= skb == delay->packet;
 }
 
@@ -62,21 +64,11 @@ static inline void inner_list(struct inner *in, const struct sk_buff *skb,
 	}
 }
 
-static inline void inner_is(const struct inner *in, u32 qlen, u64 backlog,
-			    const struct queued *queued)
-{
-	inner_must(in->qlen == qlen);
-	inner_must(in->backlog == backlog);
-	inner_must(in->queued.segments == queued->segments);
-	inner_must(in->queued.truesize == queued->truesize);
-}
-
 /* Check the totals of all packets against the qdisc's counters. */
-static inline void inner_check_totals(const struct inner *in, const struct Qdisc *sch,
-				      const struct queued *queued,
-				      const struct delay_sample *delay)
+static inline void inner_check_totals(const struct inner *in, struct Qdisc *sch)
 {
 	u32 qlen = sch->q.qlen, backlog = sch->qstats.backlog - world->over;
+	const struct aqm_queue *q = aqm_queue(sch);
 	const struct sk_buff *skb;
 
 	/* A packet that a parent has peeked at still counts but is not queued any more. */
@@ -84,9 +76,14 @@ static inline void inner_check_totals(const struct inner *in, const struct Qdisc
 		qlen--;
 		backlog -= qdisc_pkt_len(skb);
 	}
+	inner_must(in->qlen == qlen);
+	inner_must(in->qlen == aqm_queue_len(sch));
 	inner_must((u32)in->backlog == backlog);
-	inner_is(in, qlen, in->backlog, queued);
-	inner_must(in->timed == !!delay->packet);
+	inner_must(in->segments == q->segments);
+	inner_must(in->truesize == q->truesize);
+	inner_must(in->timed == !!q->delay.packet);
+	inner_must(q->limit == sch->limit);
+	inner_must(in->truesize <= q->memory_limit);
 }
 
 #endif /* USERSPACE_INNER_H */

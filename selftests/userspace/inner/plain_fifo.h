@@ -5,15 +5,14 @@
 
 #include "inner.h"
 
-static void inner_plain_fifo(struct Qdisc *sch, const struct plain_fifo *f)
+static void inner_plain_fifo(struct Qdisc *sch)
 {
+	const struct aqm_queue *q = aqm_queue(sch);
 	struct inner in = {};
 
-	inner_list(&in, sch->q.head, sch->q.tail, &f->delay);
-	inner_check_totals(&in, sch, &f->queued, &f->delay);
-	inner_must(f->limit == sch->limit);
-	inner_must(f->queued.segments <= f->limit || in.qlen == 1);
-	inner_must(f->queued.truesize <= f->memory_limit);
+	inner_list(&in, sch->q.head, sch->q.tail, &q->delay);
+	inner_check_totals(&in, sch);
+	inner_must(q->segments <= q->limit || in.qlen == 1);
 }
 
 #endif /* USERSPACE_INNER_PLAIN_FIFO_H */

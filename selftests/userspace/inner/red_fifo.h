@@ -25,14 +25,13 @@ static void inner_fifo(struct Qdisc *sch, const struct red_fifo *rf,
 			inner_must(red_fifo_cb(skb)->slot < count);
 			inner_must(rf->draw.slots[red_fifo_cb(skb)->slot] == skb);
 		}
-		inner_packet(&in, skb, &rf->delay);
+		inner_packet(&in, skb, &aqm_queue(sch)->delay);
 		packet(sch, skb);
 	}
 	inner_must(rf->packets.prev == last);
 	inner_must(in.qlen == count);
-	inner_check_totals(&in, sch, &rf->queued, &rf->delay);
-	inner_must(rf->queued.segments <= sch->limit || count == 1);
-	inner_must(rf->queued.truesize <= rf->memory_limit);
+	inner_check_totals(&in, sch);
+	inner_must(aqm_queue(sch)->segments <= sch->limit || count == 1);
 }
 
 #endif /* USERSPACE_INNER_RED_FIFO_H */

@@ -44,18 +44,17 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 	for (i = 0; i < REDTAIL_QUEUES; i++) {
 		rq = &v->queues[i];
 		in = (struct inner) {};
-		inner_list(&in, rq->packets.head, rq->packets.tail, &v->delay);
+		inner_list(&in, rq->packets.head, rq->packets.tail, &q->queue.delay);
 		inner_must(in.qlen == rq->packets.qlen);
 		inner_must(in.backlog == rq->backlog);
 		all.qlen += in.qlen;
 		all.backlog += in.backlog;
-		all.queued.segments += in.queued.segments;
-		all.queued.truesize += in.queued.truesize;
+		all.segments += in.segments;
+		all.truesize += in.truesize;
 		all.timed |= in.timed;
 	}
-	inner_check_totals(&all, sch, &v->queued, &v->delay);
+	inner_check_totals(&all, sch);
 	inner_must(all.backlog <= q->params.limit || all.qlen == 1);
-	inner_must(all.queued.truesize <= q->params.memory_limit);
 	inner_must(all.qlen || !v->credit);
 	if (q->params.dynamic) {
 		inner_must(v->red_now.min_th >= q->params.floating.floor);

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What each of our qdiscs keeps of its queue: the two quantities that its limits
+ * bound, the limits, waiting times, and the counters. It is the first member of a
+ * qdisc's private data. The packets themselves are in a structure of the qdisc.
+ *
+ *	an arrival		aqm_queue_full(), then aqm_queue_add() or aqm_drop()
+ *	a departure		aqm_queue_remove(), aqm_queue_sent()
+ *	a queued packet is lost	aqm_queue_remove(), aqm_queue_lost()
+ *	a limit became lower	aqm_queue_trim()
+ *	all packets are purged	aqm_queue_reset()
+ *
+ * A limit in packets counts wire packets: a GSO packet counts as its number of
+ * segments. Both this number and the truesize can change while a packet waits
+ * (a clone is freed, a filter pulls data). So we store the values with the
+ * packet when we add it, and subtract the same values later.
+ *
+ * Packets that a parent has peeked at or that a driver handed back belong to
+ * somebody else and do not count.
+ *
+ * Each drop has one cause. The cause selects the counter, the reason that the
+ * core reports (dropwatch, perf), and the verdict on an arrival.
+ */
+#ifndef _AQM_QUEUE_H
+#define _AQM_QUEUE_H
+
+#include <linux/build_bug.h>
+#include <linux/kernel.h>
+#include <linux/rtnetlink.h>
+#include <linux/skbuff.h>
+#include <net/pkt_cls.h>
+#include <net/sch_generic.h>
+#include "../compat.h"
+#include "congestion_signal.h"
+#include "delay.h"
+#include "link_rate.h"
+
+/**
+ * enum aqm_drop - the cause of a drop
+ * @AQM_DROP_NONE: 0, the packet is not dropped
+ * @AQM_DROP_LIMIT: the queue is full
+ * @AQM_DROP_MEMORY: memory_limit is reached, or no memory is left to split a packet
+ * @AQM_DROP_CHANGE: a change lowered a limit
+ * @AQM_DROP_OVERSIZE: the packet alone exceeds a limit
+ * @AQM_DROP_FILTER: a filter drops it
+ * @AQM_DROP_EARLY: the AQM drops it at random
+ * @AQM_DROP_FORCED: the AQM drops it because its average is too high
+ * @AQM_DROP_OWN: the first cause that only one qdisc has
+ * @AQM_DROP_OWN_2: the second
+ * @AQM_DROP_OWN_3: the third
+ * @AQM_DROPS: number of causes
+ */
+enum aqm_drop {
+	AQM_DROP_NONE,
+	AQM_DROP_LIMIT,
+	AQM_DROP_MEMORY,
+	AQM_DROP_CHANGE,
+	AQM_DROP_OVERSIZE,
+	AQM_DROP_FILTER,
+	AQM_DROP_EARLY,
+	AQM_DROP_FORCED,
+	AQM_DROP_OWN,
+	AQM_DROP_OWN_2,
+	AQM_DROP_OWN_3,
+	AQM_DROPS
+};
+
+/**
+ * struct aqm_queue - the queue; first member of the private data
+ * @segments: queued wire packets
+ * @truesize: their memory, bytes
+ * @limit: limit in force, in the unit of the option; usually wire packets
+ * @memory_limit: limit in force, bytes
+ * @unreported: bytes that parents count too many; see parents_report()
+ * @filters: tc filters, which can name the class of a packet
+ * @delay: sampled waiting times
+ * @drops: dropped packets by cause
+ * @dropped_bytes: their length
+ * @signal: marked and spared packets
+ * @block: the block of @filters
+ * @link: the link's rate
+ *
+ * All under the qdisc lock, except the limits, which are written under the tree
+ * lock. A packet uses the first cache line only, unless it is timed or dropped.
+ */
+struct aqm_queue {
+	u32			segments;
+	u32			truesize;
+	u32			limit;
+	u32			memory_limit;
+	u32			unreported;
+	struct tcf_proto __rcu	*filters;
+	struct delay_sample	delay;
+	u64			drops[AQM_DROPS];
+	u64			dropped_bytes;
+	struct congestion_stats	signal;
+	struct tcf_block	*block;
+	struct link_rate	link;
+} ____cacheline_aligned;
+
+static_assert(offsetof(struct aqm_queue, delay.since) < 64);
+
+static inline struct aqm_queue *aqm_queue(struct Qdisc *sch)
+{
+	return qdisc_priv(sch);
+}
+
+/**
+ * struct queued_cb - values stored with a queued packet
+ * @segments: number of packets that it counts as
+ * @truesize: number of bytes that it counts as
+ *
+ * A qdisc that stores more embeds this as the first member of its structure.
+ */
+struct queued_cb {
+	u32	segments;
+	u32	truesize;
+};
+
+static inline struct queued_cb *queued_cb(const struct sk_buff *skb)
+{
+	qdisc_cb_private_validate(skb, sizeof(struct queued_cb));
+	return (struct queued_cb *)qdisc_skb_cb(skb)->data;
+}
+
+/*
+ * Return whether an arrival is more than one wire packet. Newer kernels say this
+ * in the control block. The shared info is in a cache line that another CPU may
+ * have written, so we avoid it.
+ */
+static inline bool queued_is_gso(const struct sk_buff *skb)
+{
+#ifdef HAVE_QDISC_PKT_SEGS
+	return qdisc_skb_cb(skb)->pkt_segs > 1;
+#else
+	return skb_is_gso(skb);
+#endif
+}
+
+/* Return the number of wire packets in @skb. */
+static inline u32 queued_segments(const struct sk_buff *skb)
+{
+#ifdef HAVE_QDISC_PKT_SEGS
+	return max_t(u32, qdisc_skb_cb(skb)->pkt_segs, 1);
+#else
+	const struct skb_shared_info *shinfo = skb_shinfo(skb);
+
+	if (likely(!shinfo->gso_size))
+		return 1;
+	/* A packet from a guest may have a segment size but no count. */
+	return shinfo->gso_segs ?:
+	       max(DIV_ROUND_UP(skb->len, shinfo->gso_size), 1U);
+#endif
+}
+
+/* Drops */
+
+/* Whether the packet is dropped because the queue has no room for it. */
+static inline bool aqm_drop_is_overlimit(enum aqm_drop cause)
+{
+	return cause <= AQM_DROP_OVERSIZE;
+}
+
+/* The cause of a drop by the AQM. */
+static inline enum aqm_drop aqm_drop_signal(bool forced)
+{
+	return forced ? AQM_DROP_FORCED : AQM_DROP_EARLY;
+}
+
+/* The verdict on an arrival that is dropped. */
+static inline int aqm_drop_verdict(enum aqm_drop cause)
+{
+	return aqm_drop_is_overlimit(cause) ? NET_XMIT_DROP : NET_XMIT_CN;
+}
+
+/* Count a packet that is dropped, and note the reason with it for the core. */
+static inline void aqm_drop_count(struct Qdisc *sch, struct sk_buff *skb,
+				  enum aqm_drop cause)
+{
+	struct aqm_queue *q = aqm_queue(sch);
+
+	q->drops[cause]++;
+	q->dropped_bytes += qdisc_pkt_len(skb);
+	qdisc_qstats_drop(sch);
+	tcf_set_qdisc_drop_reason(skb, aqm_drop_is_overlimit(cause) ?
+				       QDISC_DROP_OVERLIMIT :
+				       QDISC_DROP_CONGESTED);
+}
+
+/**
+ * aqm_drop() - drop an arrival
+ * @skb: the arrival
+ * @sch: the qdisc
+ * @cause: the cause
+ * @to_free: list of packets to free
+ *
+ * Return: the verdict.
+ */
+static noinline int aqm_drop(struct sk_buff *skb, struct Qdisc *sch,
+			     enum aqm_drop cause, struct sk_buff **to_free)
+{
+	aqm_drop_count(sch, skb, cause);
+	__qdisc_drop(skb, to_free);
+	return aqm_drop_verdict(cause);
+}
+
+/* What the parents are told */
+
+/*
+ * Report the bytes that the parents and the qdisc's own backlog count too many,
+ * because a GSO packet arrived at an empty queue and only one segment of it was
+ * queued. Call while the parents count at least one packet of the qdisc.
+ */
+static noinline void parents_settle(struct Qdisc *sch)
+{
+	struct aqm_queue *q = aqm_queue(sch);
+	u32 bytes = q->unreported;
+
+	q->unreported = 0;
+	qstats_backlog_sub(sch, bytes);
+	qdisc_tree_reduce_backlog(sch, 0, bytes);
+}
+
+/* The last packet leaves: settle. With old parents, old_parents_dequeue() does it. */
+static inline void parents_settle_last(struct Qdisc *sch)
+{
+#ifdef AQM_OLD_PARENTS
+	aqm_queue(sch)->unreported = 0;
+#else
+	parents_settle(sch);
+#endif
+}
+
+/* Packets */
+
+/*
+ * Check whether an arrival of @segments fits. An arrival that alone exceeds the limit
+ * fits into an empty queue. Otherwise its flow could never send.
+ *
+ * Return: AQM_DROP_NONE, AQM_DROP_LIMIT or AQM_DROP_MEMORY
+ */
+static inline enum aqm_drop aqm_queue_full(const struct aqm_queue *q,
+					   const struct sk_buff *skb, u32 segments)
+{
+	if (unlikely((u64)q->segments + segments > q->limit) && q->segments)
+		return AQM_DROP_LIMIT;
+	if (unlikely((u64)q->truesize + skb->truesize > q->memory_limit))
+		return AQM_DROP_MEMORY;
+	return AQM_DROP_NONE;
+}
+
+/*
+ * Return whether an arrival alone exceeds a limit. To queue it, all other packets
+ * would have to be dropped, and it might still not fit.
+ */
+static inline bool aqm_queue_is_oversize(const struct aqm_queue *q,
+					 const struct sk_buff *skb, u32 segments)
+{
+	return segments > q->limit || skb->truesize > q->memory_limit;
+}
+
+/* Return the number of packets in the queue, a GSO packet as one. */
+static inline u32 aqm_queue_len(const struct Qdisc *sch)
+{
+	return sch->q.qlen - sch->gso_skb.qlen - sch->skb_bad_txq.qlen;
+}
+
+/*
+ * Return whether the queue exceeds a limit, after a change of it. A single packet that
+ * is larger than the limit stays, because it would be accepted into an empty queue.
+ */
+static inline bool aqm_queue_is_over(struct Qdisc *sch)
+{
+	const struct aqm_queue *q = aqm_queue(sch);
+
+	return (q->segments > q->limit && aqm_queue_len(sch) > 1) ||
+	       q->truesize > q->memory_limit;
+}
+
+/* Out of line, because few packets are timed. */
+static noinline void aqm_queue_time(struct aqm_queue *q,
+				    const struct sk_buff *skb, u64 now)
+{
+	delay_start(&q->delay, skb, now ?: ktime_get_ns());
+}
+
+/* Count an arrival of @segments, except in the length and backlog of the core. */
+static inline void __aqm_queue_add(struct aqm_queue *q, const struct sk_buff *skb,
+				   u32 segments, u64 now)
+{
+	struct queued_cb *cb = queued_cb(skb);
+	u32 truesize = skb->truesize;
+
+	cb->segments = segments;
+	cb->truesize = truesize;
+	q->segments += segments;
+	q->truesize += truesize;
+	if (unlikely(delay_due(&q->delay)))
+		aqm_queue_time(q, skb, now);
+}
+
+/**
+ * aqm_queue_add() - count an arrival that is queued
+ * @sch: the qdisc
+ * @skb: the arrival
+ * @segments: wire packets that it counts as
+ * @now: the time, ns; 0 if the caller has not read the clock
+ */
+static inline void aqm_queue_add(struct Qdisc *sch, struct sk_buff *skb,
+				 u32 segments, u64 now)
+{
+	__aqm_queue_add(aqm_queue(sch), skb, segments, now);
+	qdisc_qlen_inc(sch);
+	qdisc_qstats_backlog_inc(sch, skb);
+}
+
+/* As __aqm_queue_add(), for a packet that leaves. */
+static inline void __aqm_queue_remove(struct Qdisc *sch, const struct sk_buff *skb)
+{
+	const struct queued_cb *cb = queued_cb(skb);
+	struct aqm_queue *q = aqm_queue(sch);
+
+	q->segments -= cb->segments;
+	q->truesize -= cb->truesize;
+	if (unlikely(!q->segments) && q->unreported)
+		parents_settle_last(sch);
+}
+
+/* Count a packet that leaves the queue, whatever becomes of it. */
+static inline void aqm_queue_remove(struct Qdisc *sch, const struct sk_buff *skb)
+{
+	__aqm_queue_remove(sch, skb);
+	qdisc_qlen_dec(sch);
+	qdisc_qstats_backlog_dec(sch, skb);
+}
+
+/* Look at the rate of the link. Out of line, because few departures do. */
+static noinline void aqm_queue_look(struct Qdisc *sch)
+{
+	struct aqm_queue *q = aqm_queue(sch);
+
+	q->delay.look = link_rate_look(&q->link, aqm_bstats_bytes(&sch->bstats),
+				       q->delay.emptied) - 1;
+	/* If it is empty now, the time until the next arrival must not count. */
+	q->delay.emptied = !sch->q.qlen;
+}
+
+/* Count a packet that left the queue for the link. */
+static inline void aqm_queue_sent(struct Qdisc *sch, const struct sk_buff *skb)
+{
+	struct delay_sample *delay = &aqm_queue(sch)->delay;
+
+	_bstats_update(&sch->bstats, qdisc_pkt_len(skb),
+		       queued_cb(skb)->segments);
+	if (delay_timed(delay, skb))
+		delay_end(delay, ktime_get_ns());
+	if (unlikely(!sch->q.qlen))
+		delay->emptied = true;
+	if (unlikely(--delay->look < 0))
+		aqm_queue_look(sch);
+}
+
+/* Count a drop of a packet that left the queue. */
+static inline void aqm_queue_lost(struct Qdisc *sch, struct sk_buff *skb,
+				  enum aqm_drop cause)
+{
+	delay_lost(&aqm_queue(sch)->delay, skb);
+	aqm_drop_count(sch, skb, cause);
+}
+
+/* Set the limits: @limit in packets on the wire, unless aqm_queue_full() is not used. */
+static inline void aqm_queue_resize(struct Qdisc *sch, u32 limit, u32 memory_limit)
+{
+	struct aqm_queue *q = aqm_queue(sch);
+
+	WRITE_ONCE(q->limit, limit);
+	WRITE_ONCE(q->memory_limit, memory_limit);
+	WRITE_ONCE(sch->limit, limit);
+}
+
+/* All packets are purged without counting them. The core resets qlen and backlog. */
+static inline void aqm_queue_reset(struct Qdisc *sch)
+{
+	struct aqm_queue *q = aqm_queue(sch);
+
+	q->segments = 0;
+	q->truesize = 0;
+	q->unreported = 0;
+	delay_reset(&q->delay);
+}
+
+#endif /* _AQM_QUEUE_H */
