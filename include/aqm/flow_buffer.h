@@ -147,13 +147,14 @@ static inline int flow_buffer_alloc(struct Qdisc *sch, u32 flows,
 	if (b->rounds.queues)
 		return 0;
 	b->rounds.queues = kvcalloc(flows, NUMBERED_BYTES, GFP_KERNEL_ACCOUNT);
-	b->ways.way = kvcalloc(flows, sizeof(*b->ways.way), GFP_KERNEL_ACCOUNT);
-	if (b->rounds.queues && b->ways.way)
+	b->ways.set = kvcalloc(flow_ways_sets(flows), sizeof(*b->ways.set),
+			       GFP_KERNEL_ACCOUNT);
+	if (b->rounds.queues && b->ways.set)
 		return 0;
 	kvfree(b->rounds.queues);
-	kvfree(b->ways.way);
+	kvfree(b->ways.set);
 	b->rounds.queues = NULL;
-	b->ways.way = NULL;
+	b->ways.set = NULL;
 	NL_SET_ERR_MSG_MOD(extack, "no memory for the flow queues: lower flows");
 	return -ENOMEM;
 }
@@ -187,7 +188,7 @@ static inline void flow_buffer_destroy(struct Qdisc *sch)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 
-	kvfree(b->ways.way);
+	kvfree(b->ways.set);
 	kvfree(b->rounds.queues);
 }
 

@@ -116,6 +116,7 @@ flow_qdisc_dequeue(struct Qdisc *sch, const struct victim_rule *rule)
 	if (!fq)
 		return NULL;
 	skb = flow_buffer_send(sch, fq);
+	flow_rounds_prefetch(&b->rounds);
 	rule->sent(sch, fq, skb);
 	return skb;
 }

@@ -62,6 +62,7 @@
 #define _AQM_FLOW_QUEUES_H
 
 #include <linux/bitops.h>
+#include <linux/prefetch.h>
 #include <linux/rtnetlink.h>
 #include <linux/skbuff.h>
 #include <net/sch_generic.h>
@@ -303,6 +304,20 @@ static inline struct flow_queue *flow_rounds_next(struct flow_rounds *fr)
 		return NULL;
 	fr->round += __ffs64(ror64(fr->used, fr->round % FLOW_ROUNDS));
 	return flow_rounds_queue(fr, fr->slots[fr->round % FLOW_ROUNDS]);
+}
+
+/*
+ * Fetch the packet that is sent next, if no other one comes first. It has waited, so no
+ * cache may have it.
+ */
+static inline void flow_rounds_prefetch(const struct flow_rounds *fr)
+{
+	u32 slot = fr->round % FLOW_ROUNDS;
+
+	if (!fr->used)
+		return;
+	slot = (slot + __ffs64(ror64(fr->used, slot))) % FLOW_ROUNDS;
+	prefetch(flow_rounds_queue(fr, fr->slots[slot])->head);
 }
 
 /*

@@ -33,7 +33,9 @@
 #ifndef _AQM_FLOW_WAYS_H
 #define _AQM_FLOW_WAYS_H
 
+#include <linux/bitops.h>
 #include <linux/build_bug.h>
+#include <linux/minmax.h>
 #include <linux/string.h>
 #include <linux/types.h>
 #include "flow_spread.h"
@@ -43,31 +45,30 @@
 #define FLOW_WAYS_EMPTIED	16	/* queues that become empty per unit of heat */
 #define FLOW_WAYS_NONE	U32_MAX		/* no queue */
 
-/* States of a queue. */
-enum {
-	FLOW_WAY_EMPTY,
-	FLOW_WAY_BUSY,		/* it holds packets */
-	FLOW_WAY_SHARED,	/* may also hold packets of flows that do not own it */
-};
-
 /**
- * struct flow_way - a queue, which one flow may own
- * @tag: mixed hash of its owner; 0 if no flow has claimed it yet
+ * struct flow_set - eight queues, each of which one flow may own; a cache line
+ * @tag: mixed hash of the owner; 0 if no flow has claimed the queue yet
  * @heat: heat when the queue became empty
- * @state: FLOW_WAY_...
+ * @busy: bit w is set if queue w holds packets
+ * @shared: bit w is set if queue w may also hold packets of flows that do not own it
+ * @unused: the rest of the line
+ *
+ * The tags are side by side, so that comparing all of them takes few instructions.
  */
-struct flow_way {
-	u32	tag;
-	u16	heat;
-	u16	state;
+struct flow_set {
+	u32	tag[FLOW_WAYS];
+	u16	heat[FLOW_WAYS];
+	u8	busy;
+	u8	shared;
+	u8	unused[14];
 };
 
-static_assert(FLOW_WAYS * sizeof(struct flow_way) == 64);
+static_assert(sizeof(struct flow_set) == 64);
 
 /**
  * struct flow_ways - the owners of all queues
- * @way: one for each queue
- * @sets: number of sets; 0: the hash alone chooses the queue
+ * @set: all sets
+ * @sets: number of sets in use; 0: the hash alone chooses the queue
  * @emptied: number of times that a queue became empty, modulo 2^32
  * @shared: the queue of the last arrival, if its flow does not own it, or FLOW_WAYS_NONE
  * @claimed: the queue that the last arrival's flow claimed, or FLOW_WAYS_NONE
@@ -75,7 +76,7 @@ static_assert(FLOW_WAYS * sizeof(struct flow_way) == 64);
  * @now: heat of a queue whose throughput has decayed to nothing
  */
 struct flow_ways {
-	struct flow_way	*way;
+	struct flow_set	*set;
 	u32		sets;
 	u32		emptied;
 	u32		shared;
@@ -84,25 +85,44 @@ struct flow_ways {
 	u16		now;
 };
 
+/* Return the number of sets that have a place for each of @queues. */
+static inline u32 flow_ways_sets(u32 queues)
+{
+	return (queues + FLOW_WAYS - 1) / FLOW_WAYS;
+}
+
 /* Reset: all @queues are empty, and no flow owns one. */
 static inline void flow_ways_reset(struct flow_ways *fw, u32 queues)
 {
-	memset(fw->way, 0, queues * sizeof(*fw->way));
+	memset(fw->set, 0, flow_ways_sets(queues) * sizeof(*fw->set));
+}
+
+/* Return whether queue @number holds packets. */
+static inline bool flow_ways_is_busy(const struct flow_ways *fw, u32 number)
+{
+	return fw->set[number / FLOW_WAYS].busy >> number % FLOW_WAYS & 1;
 }
 
 /* Note that the last arrival went into queue @number, which was empty. */
 static inline void flow_ways_busy(struct flow_ways *fw, u32 number)
 {
-	fw->way[number].state = number == fw->shared ? FLOW_WAY_SHARED :
-						       FLOW_WAY_BUSY;
+	struct flow_set *set = &fw->set[number / FLOW_WAYS];
+
+	set->busy |= 1 << number % FLOW_WAYS;
+	if (unlikely(number == fw->shared))
+		set->shared |= 1 << number % FLOW_WAYS;
 }
 
 /* Note that queue @number has become empty, with @heat. */
 static inline void flow_ways_idle(struct flow_ways *fw, u32 number, u16 heat,
 				  u16 now)
 {
-	fw->way[number].heat = heat;
-	fw->way[number].state = FLOW_WAY_EMPTY;
+	struct flow_set *set = &fw->set[number / FLOW_WAYS];
+	u32 way = number % FLOW_WAYS;
+
+	set->heat[way] = heat;
+	set->busy &= ~(1 << way);
+	set->shared &= ~(1 << way);
 	fw->now = now;
 }
 
@@ -114,76 +134,89 @@ static inline void flow_ways_idle_hottest(struct flow_ways *fw, u32 number)
 	flow_ways_idle(fw, number, heat, heat - FLOW_WAYS_HEAT);
 }
 
-/* Return the first queue of the set that @mixed names. */
+/* Return the number of the set that @mixed names. */
 static inline u32 __flow_ways_set(const struct flow_ways *fw, u32 mixed)
 {
-	return ((u64)mixed * fw->sets >> 32) * FLOW_WAYS;
+	return (u64)mixed * fw->sets >> 32;
 }
 
-/* Return the heat above the coldest possible; 0 if it has decayed. */
-static inline u32 __flow_ways_warmth(const struct flow_ways *fw, u16 heat)
+/* Return the way of a set that has this tag; FLOW_WAYS if none has. */
+static inline u32 __flow_set_find(const struct flow_set *set, u32 tag)
 {
-	u16 above = heat - fw->now;
+	u32 way;
 
-	return above <= FLOW_WAYS_HEAT ? above : 0;
+	for (way = 0; way < FLOW_WAYS && set->tag[way] != tag; way++)
+		;
+	return way;
 }
 
 /*
- * Find the coldest empty queue of the set from @set on that is colder than @least.
+ * Rank the empty queues of a set: the number in the lowest three bits is the distance
+ * from way @first, and the rest says how warm the queue is, 0 if no flow has claimed it.
  *
- * Return: its number; @best if there is no such queue.
+ * Return: the rank of the one to take, the lowest; U32_MAX if all hold packets.
  */
-static inline u32 __flow_ways_coldest(const struct flow_ways *fw, u32 set,
-				      u32 first, u32 best, u32 *least)
+static inline u32 __flow_set_coldest(const struct flow_ways *fw,
+				     const struct flow_set *set, u32 first)
 {
-	const struct flow_way *way;
-	u32 i, number, warmth;
+	u32 way, above, rank, lowest = U32_MAX;
+	unsigned long empty = (u8)~set->busy;
 
-	for (i = 0; i < FLOW_WAYS; i++) {
-		number = set + (first + i) % FLOW_WAYS;
-		way = &fw->way[number];
-		if (way->state != FLOW_WAY_EMPTY)
-			continue;
-		warmth = way->tag ? 1 + __flow_ways_warmth(fw, way->heat) : 0;
-		if (warmth < *least) {
-			*least = warmth;
-			best = number;
-		}
+	for (; empty; empty &= empty - 1) {
+		way = __ffs(empty);
+		above = (u16)(set->heat[way] - fw->now);
+		rank = above <= FLOW_WAYS_HEAT ? 1 + above : 1;
+		if (!set->tag[way])
+			rank = 0;
+		lowest = min(lowest, rank * FLOW_WAYS + (way - first) % FLOW_WAYS);
 	}
-	return best;
+	return lowest;
 }
 
 /* Let the flow share queue @number. */
 static inline u32 __flow_ways_share(struct flow_ways *fw, u32 number)
 {
-	fw->way[number].state = FLOW_WAY_SHARED;
+	fw->set[number / FLOW_WAYS].shared |= 1 << number % FLOW_WAYS;
 	fw->shared = number;
+	return number;
+}
+
+/* Let the flow with this tag own queue @number, which is empty. */
+static inline u32 __flow_ways_claim(struct flow_ways *fw, u32 number, u32 tag)
+{
+	u32 *owner = &fw->set[number / FLOW_WAYS].tag[number % FLOW_WAYS];
+
+	fw->claimed = number;
+	fw->before = *owner;
+	*owner = tag;
 	return number;
 }
 
 /* Find a flow's queue in its two sets, or claim or share one. */
 static noinline u32 flow_ways_search(struct flow_ways *fw, u32 tag, u32 salt)
 {
-	u32 first = tag % FLOW_WAYS, least = U32_MAX, best, i;
-	u32 one = __flow_ways_set(fw, tag);
+	u32 first = tag % FLOW_WAYS, one = __flow_ways_set(fw, tag);
 	u32 two = __flow_ways_set(fw, flow_mix(tag, salt));
+	const struct flow_set *a = &fw->set[one], *b = &fw->set[two];
+	u32 way, rank, other;
 
-	for (i = one; i < one + FLOW_WAYS; i++)
-		if (fw->way[i].tag == tag)
-			return i;
-	for (i = two; i < two + FLOW_WAYS; i++)
-		if (fw->way[i].tag == tag)
-			return i;
-	if (fw->way[one + first].state == FLOW_WAY_SHARED)
-		return __flow_ways_share(fw, one + first);
-	best = __flow_ways_coldest(fw, one, first, FLOW_WAYS_NONE, &least);
-	best = __flow_ways_coldest(fw, two, first, best, &least);
-	if (best == FLOW_WAYS_NONE)
-		return __flow_ways_share(fw, one + first);
-	fw->claimed = best;
-	fw->before = fw->way[best].tag;
-	fw->way[best].tag = tag;
-	return best;
+	way = __flow_set_find(a, tag);
+	if (way < FLOW_WAYS)
+		return one * FLOW_WAYS + way;
+	way = __flow_set_find(b, tag);
+	if (way < FLOW_WAYS)
+		return two * FLOW_WAYS + way;
+	if (unlikely(a->shared >> first & 1))
+		return __flow_ways_share(fw, one * FLOW_WAYS + first);
+	rank = __flow_set_coldest(fw, a, first);
+	other = __flow_set_coldest(fw, b, first);
+	if (unlikely(rank == U32_MAX && other == U32_MAX))
+		return __flow_ways_share(fw, one * FLOW_WAYS + first);
+	if (rank / FLOW_WAYS <= other / FLOW_WAYS)
+		return __flow_ways_claim(fw, one * FLOW_WAYS +
+					     (first + rank) % FLOW_WAYS, tag);
+	return __flow_ways_claim(fw, two * FLOW_WAYS + (first + other) % FLOW_WAYS,
+				 tag);
 }
 
 /**
@@ -196,21 +229,21 @@ static noinline u32 flow_ways_search(struct flow_ways *fw, u32 tag, u32 salt)
  */
 static inline u32 flow_ways_find(struct flow_ways *fw, u32 hash, u32 salt)
 {
-	u32 tag = flow_mix(hash, salt);
-	u32 number = __flow_ways_set(fw, tag) + tag % FLOW_WAYS;
+	u32 tag = flow_mix(hash, salt), way = tag % FLOW_WAYS;
+	u32 set = __flow_ways_set(fw, tag);
 
 	fw->shared = FLOW_WAYS_NONE;
 	fw->claimed = FLOW_WAYS_NONE;
-	if (likely(fw->way[number].tag == tag))
-		return number;
+	if (likely(fw->set[set].tag[way] == tag))
+		return set * FLOW_WAYS + way;
 	return flow_ways_search(fw, tag, salt);
 }
 
 /* The last arrival was refused. If its flow claimed @number for it, undo that. */
 static inline void flow_ways_refuse(struct flow_ways *fw, u32 number)
 {
-	if (number == fw->claimed && fw->way[number].state == FLOW_WAY_EMPTY)
-		fw->way[number].tag = fw->before;
+	if (number == fw->claimed && !flow_ways_is_busy(fw, number))
+		fw->set[number / FLOW_WAYS].tag[number % FLOW_WAYS] = fw->before;
 }
 
 #endif /* _AQM_FLOW_WAYS_H */

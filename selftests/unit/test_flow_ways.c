@@ -10,13 +10,23 @@
 #define SETS	128
 #define QUEUES	(SETS * FLOW_WAYS)
 
-static struct flow_way ways[QUEUES];
+static struct flow_set sets[SETS];
 static struct flow_ways fw;
 static u32 salt;
 
+static u32 *tag(u32 number)
+{
+	return &sets[number / FLOW_WAYS].tag[number % FLOW_WAYS];
+}
+
+static u16 *heat(u32 number)
+{
+	return &sets[number / FLOW_WAYS].heat[number % FLOW_WAYS];
+}
+
 static void begin(void)
 {
-	fw = (struct flow_ways) { .way = ways, .sets = SETS };
+	fw = (struct flow_ways) { .set = sets, .sets = SETS };
 	flow_ways_reset(&fw, QUEUES);
 	salt = unit_random() | 1;
 }
@@ -97,11 +107,11 @@ static void a_new_flow_takes_the_coldest_of_its_16(void)
 		one = (u64)flow_mix(hash, salt) * SETS >> 32;
 		two = (u64)flow_mix(flow_mix(hash, salt), salt) * SETS >> 32;
 		for (number = 0; number < QUEUES; number++) {
-			ways[number].tag = 1 + number;
-			ways[number].heat = fw.now + 100 + number % 16;
+			*tag(number) = 1 + number;
+			*heat(number) = fw.now + 100 + number % 16;
 		}
 		coldest = (unit_below(2) ? one : two) * 8 + unit_below(8);
-		ways[coldest].heat = fw.now + unit_below(99);
+		*heat(coldest) = fw.now + unit_below(99);
 		wrong += flow_ways_find(&fw, hash, salt) != coldest;
 		/* And it is the flow's from now on, as hot as it was. */
 		wrong += flow_ways_find(&fw, hash, salt) != coldest;
@@ -120,11 +130,11 @@ static void a_decayed_queue_is_taken_first(void)
 		fw.now = unit_random();
 		hash = unit_random();
 		for (number = 0; number < QUEUES; number++) {
-			ways[number].tag = 1 + number;
-			ways[number].heat = fw.now + 1 + unit_below(1024);
+			*tag(number) = 1 + number;
+			*heat(number) = fw.now + 1 + unit_below(1024);
 		}
 		decayed = ((u64)flow_mix(hash, salt) * SETS >> 32) * 8 + unit_below(8);
-		ways[decayed].heat = fw.now - 1 - unit_below(4032 * 16 - 1);
+		*heat(decayed) = fw.now - 1 - unit_below(4032 * 16 - 1);
 		wrong += flow_ways_find(&fw, hash, salt) != decayed;
 	}
 	unit_ok(!wrong, "a queue whose throughput has decayed is taken first (%u were not)",
@@ -139,9 +149,10 @@ static void a_queue_that_holds_packets_is_not_taken(void)
 		begin();
 		hash = unit_random();
 		for (number = 0; number < QUEUES; number++)
-			ways[number].state = unit_below(2);
+			if (unit_below(2))
+				flow_ways_busy(&fw, number);
 		number = flow_ways_find(&fw, hash, salt);
-		taken += !!ways[number].state;
+		taken += flow_ways_is_busy(&fw, number);
 	}
 	unit_ok(taken <= 3, "%u of 2000 flows share, with half of the queues in use",
 		taken);
@@ -151,7 +162,7 @@ static void a_queue_that_holds_packets_is_not_taken(void)
 		flow_ways_busy(&fw, number);
 	number = flow_ways_find(&fw, hash, salt);
 	unit_ok(number / 8 == (u64)flow_mix(hash, salt) * SETS >> 32 &&
-		!ways[number].tag,
+		!*tag(number),
 		"where all hold packets a flow shares, and claims nothing");
 }
 
@@ -164,7 +175,7 @@ static void a_flow_that_shares_stays_until_the_queue_is_empty(void)
 		begin();
 		hash = unit_random();
 		for (number = 0; number < QUEUES; number++) {
-			ways[number].tag = 1 + number;
+			*tag(number) = 1 + number;
 			flow_ways_busy(&fw, number);
 		}
 		home = flow_ways_find(&fw, hash, salt);
@@ -193,18 +204,18 @@ static void a_refused_arrival_claims_nothing(void)
 		begin();
 		hash = unit_random();
 		for (number = 0; number < QUEUES; number++)
-			ways[number].tag = 1 + number;
+			*tag(number) = 1 + number;
 		number = flow_ways_find(&fw, hash, salt);
 		was = 1 + number;
 		flow_ways_refuse(&fw, number);
-		taken += ways[number].tag != was;
+		taken += *tag(number) != was;
 		/* A flow that owns a queue keeps it. */
 		number = flow_ways_find(&fw, hash, salt);
 		flow_ways_busy(&fw, number);
 		flow_ways_idle(&fw, number, 1, 0);
 		flow_ways_find(&fw, hash, salt);
 		flow_ways_refuse(&fw, number);
-		lost += flow_ways_find(&fw, hash, salt) != number || ways[number].tag == was;
+		lost += flow_ways_find(&fw, hash, salt) != number || *tag(number) == was;
 	}
 	unit_ok(!taken, "a refused arrival of a new flow claims nothing (%u did)", taken);
 	unit_ok(!lost, "and one of an owner costs it nothing (%u lost the queue)", lost);
@@ -217,7 +228,7 @@ static void without_a_score_the_longest_empty_is_taken(void)
 
 	begin();
 	for (i = 0; i < QUEUES; i++) {
-		ways[i].tag = 1 + i;
+		*tag(i) = 1 + i;
 		/* Farther apart than the clock's unit. */
 		for (number = 0; number < FLOW_WAYS_EMPTIED / 4; number++)
 			flow_ways_idle_hottest(&fw, QUEUES - 1 - i);
@@ -231,7 +242,7 @@ static void without_a_score_the_longest_empty_is_taken(void)
 		number = flow_ways_find(&fw, hash, salt);
 		/* The last four queues of the set became empty within a unit. */
 		wrong += number < last + 4 || number > last + 7;
-		ways[number].tag = 1;
+		*tag(number) = 1;
 	}
 	unit_ok(!wrong, "the queue that has been empty longest is taken (%u not)", wrong);
 }

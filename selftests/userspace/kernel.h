@@ -52,6 +52,7 @@ void userspace_violation(const char *fmt, ...)
 #define __maybe_unused		__attribute__((__unused__))
 #define ____cacheline_aligned	__attribute__((__aligned__(64)))
 #define __aligned(n)		__attribute__((__aligned__(n)))
+#define prefetch(x)		__builtin_prefetch(x)
 
 #ifndef USEC_PER_SEC
 #define USEC_PER_SEC		1000000L

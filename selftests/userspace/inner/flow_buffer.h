@@ -90,7 +90,7 @@ static void inner_rounds(struct Qdisc *sch,
 				inner_must(fq->round - fr->round < FLOW_ROUNDS &&
 					   fq->round % FLOW_ROUNDS == slot);
 			inner_must(fq->head);
-			inner_must(b->ways.way[number].state);
+			inner_must(flow_ways_is_busy(&b->ways, number));
 			inner_must(fq->credit);
 			inner_must(fq->credit <= max(b->params.quantum, fr->least) ||
 				   fq->round < fr->restarted);
@@ -110,7 +110,7 @@ static void inner_rounds(struct Qdisc *sch,
 	}
 	inner_must(active == fr->active);
 	for (number = 0, active = 0; number < b->params.flows; number++)
-		active += !!b->ways.way[number].state;
+		active += flow_ways_is_busy(&b->ways, number);
 	inner_must(active == fr->active);
 	inner_check_totals(&all, sch);
 	inner_must(all.segments <= b->params.limit || all.qlen == 1);
