@@ -102,6 +102,9 @@ struct tworr_params {
 	TC_2REGIONRED_OPTIONS(AQM_PARAM, 0)
 };
 
+AQM_OPTIONS(tworr_options, struct tworr_params, TC_2REGIONRED_OPTIONS);
+AQM_STATS_ARE_WHOLE(struct tc_2regionred_qdisc_stats, TC_2REGIONRED_QDISC_STATS);
+
 /**
  * struct tworr_vars - state of the datapath; under the qdisc lock
  * @estimator: parameters of the estimator
@@ -221,8 +224,10 @@ static int tworr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 {
 	struct tworr_sched_data *q = qdisc_priv(sch);
 
-	return split_gso_arrival(skb, sch, to_free, q->params.split_gso,
-				 tworr_enqueue_one);
+	if (unlikely(queued_is_gso(skb)))
+		return split_gso_enqueue(skb, sch, to_free, q->params.split_gso,
+					 0, tworr_enqueue_one);
+	return tworr_enqueue_one(skb, sch, to_free, 1, 0);
 }
 
 /* A packet has left the queue. Update the estimator. */
@@ -251,10 +256,10 @@ static struct sk_buff *tworr_dequeue(struct Qdisc *sch)
 	return skb;
 }
 
-/* For aqm_queue_trim(). */
+/* For aqm_queue_trim(): remove the oldest packet, unless the rest fits. */
 static struct sk_buff *tworr_evict(struct Qdisc *sch, bool again)
 {
-	struct sk_buff *skb = plain_fifo_evict(sch);
+	struct sk_buff *skb = aqm_queue_is_over(sch) ? plain_fifo_remove(sch) : NULL;
 
 	if (skb)
 		tworr_departed(sch, skb);
@@ -321,12 +326,13 @@ static void tworr_warn(struct Qdisc *sch, const struct tworr_params *p,
 				   "flows need more than 1 drop per rtt: the queue exceeds bmin");
 }
 
-static int tworr_derive(struct Qdisc *sch, struct aqm_given *given,
+static int tworr_derive(struct Qdisc *sch, struct tworr_params *p,
 			struct netlink_ext_ack *extack)
 {
-	struct tworr_params *p = aqm_params_of(tworr, given);
 	struct two_region_params *r = &p->region;
 
+	p->bandwidth = aqm_rate(sch, p->bandwidth);
+	p->memory_limit = p->memory_limit ?: aqm_memory(p->limit, p->bandwidth);
 	p->signal = (struct congestion_policy)AQM_CONGESTION_POLICY(p);
 	*r = (struct two_region_params) {
 		.pipe		= max(two_region_pipe(p->bandwidth, p->rtt,
@@ -376,28 +382,22 @@ static void tworr_set_estimator(struct persistent_queue_params *e,
 			     (p->region.pipe + TWO_REGION_ONE / 2) >> 32);
 }
 
-static void tworr_setup(struct Qdisc *sch, struct aqm_given *given,
-			struct aqm_memory *m)
+static int tworr_apply(struct Qdisc *sch, struct aqm_given *given,
+		       struct netlink_ext_ack *extack)
 {
+	struct tworr_params *p = aqm_params_of(tworr, given);
 	struct tworr_sched_data *q = qdisc_priv(sch);
-	const struct tworr_params *p = aqm_params_of(tworr, given);
-
-	q->params = *p;
-	aqm_queue_resize(sch, p->limit, p->memory_limit);
-	tworr_set_estimator(&q->vars.estimator, p);
-	persistent_queue_init(&q->vars.persistent);
-	two_region_init(&q->vars.control, p->seed);
-}
-
-static void tworr_commit(struct Qdisc *sch, struct aqm_given *given,
-			 struct aqm_memory *m)
-{
-	struct tworr_sched_data *q = qdisc_priv(sch);
-	const struct tworr_params *p = aqm_params_of(tworr, given);
 	struct persistent_queue_params estimator;
 	struct tworr_vars *v = &q->vars;
-	u64 now = ktime_get_ns();
+	u64 now;
+	int err;
 
+	err = tworr_derive(sch, p, extack);
+	if (err)
+		return err;
+
+	sch_tree_lock(sch);
+	now = ktime_get_ns();
 	if (aqm_changed(p, TCA_2REGIONRED_SEED))
 		seeded_random_init(&v->control.random, p->seed);
 	tworr_set_estimator(&estimator, p);
@@ -407,48 +407,136 @@ static void tworr_commit(struct Qdisc *sch, struct aqm_given *given,
 	two_region_change(&p->region, &v->control, now);
 	v->steady_until = 0;
 	q->params = *p;
-	aqm_queue_resize(sch, p->limit, p->memory_limit);
+	aqm_set(sch, given, p->bandwidth, p->limit, p->memory_limit);
 	aqm_queue_trim(sch, tworr_evict);
+	sch_tree_unlock(sch);
+	return 0;
 }
 
-/* Report the options in force, and the state as of now. */
-static void tworr_stats(struct Qdisc *sch, void *stats)
+static int tworr_change(struct Qdisc *sch, struct nlattr *opt,
+			struct netlink_ext_ack *extack)
 {
-	const struct tworr_sched_data *q = qdisc_priv(sch);
-	const struct tworr_params *p = &q->params;
+	return aqm_change(sch, opt, extack);
+}
+
+static struct aqm_kind tworr_kind;
+
+static int tworr_init(struct Qdisc *sch, struct nlattr *opt,
+		      struct netlink_ext_ack *extack)
+{
+	struct tworr_sched_data *q = qdisc_priv(sch);
+	struct tworr_params *p = &q->params;
+	int err;
+
+	err = aqm_init(sch, &tworr_kind, &p->given, opt, extack);
+	if (!err)
+		err = tworr_derive(sch, p, extack);
+	if (err)
+		return err;
+
+	aqm_set(sch, &p->given, p->bandwidth, p->limit, p->memory_limit);
+	tworr_set_estimator(&q->vars.estimator, p);
+	persistent_queue_init(&q->vars.persistent);
+	two_region_init(&q->vars.control, p->seed);
+	return aqm_start(sch, extack);
+}
+
+static void tworr_destroy(struct Qdisc *sch)
+{
+	aqm_destroy(sch);
+}
+
+static int tworr_dump(struct Qdisc *sch, struct sk_buff *skb)
+{
+	return aqm_dump(sch, skb);
+}
+
+/* Fill in the state as of @now. */
+static void tworr_stats(const struct tworr_sched_data *q,
+			struct tc_2regionred_qdisc_stats *st, u64 now)
+{
+	const struct two_region_params *r = &q->params.region;
 	const struct tworr_vars *v = &q->vars;
 	struct persistent_queue persistent = v->persistent;
-	struct tc_2regionred_qdisc_stats *st = stats;
 	u64 left = v->control.quiet_until;
-	u64 now = ktime_get_ns();
 
-	*st = q->stats;
-	aqm_common_stats(sch, st, p->bandwidth);
 	st->dropped_low = q->queue.drops[tworr_drop(TWO_REGION_LOW)];
 	st->dropped_high = q->queue.drops[tworr_drop(TWO_REGION_HIGH)];
 	st->dropped_max = q->queue.drops[tworr_drop(TWO_REGION_MAX)];
-	persistent_queue_advance(&persistent, &v->estimator,
-				 q->queue.segments, now);
+	persistent_queue_advance(&persistent, &v->estimator, q->queue.segments,
+				 now);
 	st->q_est = persistent.estimate;
 	st->ppd = v->control.ppd;
 	st->window = v->control.window;
-	st->pipe = p->region.pipe;
+	st->pipe = r->pipe;
 	st->phase = v->control.phase + 1;
-	st->flows = p->flows;
-	st->bmin = p->region.bmin;
-	st->bflat = p->region.bflat;
-	st->target = p->region.target;
-	st->bmax = p->region.bmax;
-	st->n_1dpr = p->n_1dpr;
+	st->flows = q->params.flows;
+	st->bmin = r->bmin;
+	st->bflat = r->bflat;
+	st->target = r->target;
+	st->bmax = r->bmax;
+	st->n_1dpr = q->params.n_1dpr;
 	if (left > now && v->control.phase < TWO_REGION_HIGH)
 		st->hold_off = div_u64(left - now, 1000);
-	st->entered_quiet = q->vars.counted.entered[TWO_REGION_QUIET];
-	st->entered_low = q->vars.counted.entered[TWO_REGION_LOW];
-	st->entered_high = q->vars.counted.entered[TWO_REGION_HIGH];
-	st->entered_max = q->vars.counted.entered[TWO_REGION_MAX];
-	st->updates = q->vars.counted.updates;
-	st->negative = q->vars.counted.negative;
+	st->entered_quiet = v->counted.entered[TWO_REGION_QUIET];
+	st->entered_low = v->counted.entered[TWO_REGION_LOW];
+	st->entered_high = v->counted.entered[TWO_REGION_HIGH];
+	st->entered_max = v->counted.entered[TWO_REGION_MAX];
+	st->updates = v->counted.updates;
+	st->negative = v->counted.negative;
 }
 
-AQM_KIND(tworr, 2regionred, 2REGIONRED, "2RegionRED",
-	 .ops.peek	= qdisc_peek_head);
+/* Report the options in force, and the state as of now. */
+static int tworr_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
+{
+	struct tc_2regionred_xstats st = { .type = TC_AQM_XSTATS_QDISC };
+	const struct tworr_sched_data *q = qdisc_priv(sch);
+
+	sch_tree_lock(sch);
+	st.qdisc = q->stats;
+	aqm_common_stats(sch, &st.qdisc);
+	tworr_stats(q, &st.qdisc, ktime_get_ns());
+	sch_tree_unlock(sch);
+	return gnet_stats_copy_app(d, &st, sizeof(st));
+}
+
+static struct Qdisc_ops tworr_qdisc_ops __read_mostly = {
+	.id		= "2regionred",
+	.priv_size	= sizeof(struct tworr_sched_data),
+	.enqueue	= tworr_enqueue,
+	.dequeue	= tworr_dequeue,
+	.peek		= qdisc_peek_head,
+	.init		= tworr_init,
+	.reset		= tworr_reset,
+	.destroy	= tworr_destroy,
+	.change		= tworr_change,
+	.dump		= tworr_dump,
+	.dump_stats	= tworr_dump_stats,
+	.owner		= THIS_MODULE,
+};
+
+static struct aqm_kind tworr_kind = {
+	.ops		= &tworr_qdisc_ops,
+	.options	= &tworr_options,
+	.bandwidth	= TCA_2REGIONRED_BANDWIDTH,
+	.apply		= tworr_apply,
+};
+
+static int __init tworr_module_init(void)
+{
+	return aqm_register(&tworr_kind);
+}
+
+static void __exit tworr_module_exit(void)
+{
+	aqm_unregister(&tworr_kind);
+}
+
+module_init(tworr_module_init);
+module_exit(tworr_module_exit);
+MODULE_ALIAS_NET_SCH("2regionred");
+MODULE_DESCRIPTION("2RegionRED queue discipline");
+MODULE_INFO(protections, OLD_PARENTS_NAME);
+MODULE_AUTHOR("The sch-aqm maintainers");
+MODULE_LICENSE("GPL");
+MODULE_VERSION(AQM_VERSION);

@@ -50,6 +50,7 @@
 #include <aqm/kind.h>
 #include <aqm/plain_fifo.h>
 #include <aqm/red_queue.h>
+#include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_ared.h>
 
 #define ARED_LEAST	5U	/* packets: the paper's lower bound of min */
@@ -61,6 +62,9 @@ struct ared_params {
 
 	TC_ARED_OPTIONS(AQM_PARAM, 0)
 };
+
+AQM_OPTIONS(ared_options, struct ared_params, TC_ARED_OPTIONS);
+AQM_STATS_ARE_WHOLE(struct tc_ared_qdisc_stats, TC_ARED_QDISC_STATS);
 
 /**
  * struct ared_vars - state of the datapath; under the qdisc lock
@@ -111,7 +115,37 @@ static void ared_departed(struct Qdisc *sch, const struct sk_buff *skb)
 	red_queue_removed(&q->vars.red, q->queue.segments);
 }
 
-PLAIN_FIFO_QDISC(ared)
+static int ared_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+			struct sk_buff **to_free)
+{
+	struct ared_sched_data *q = qdisc_priv(sch);
+
+	if (unlikely(queued_is_gso(skb)))
+		return split_gso_enqueue(skb, sch, to_free, q->params.split_gso,
+					 0, ared_arrival);
+	return ared_arrival(skb, sch, to_free, 1, 0);
+}
+
+static struct sk_buff *ared_dequeue(struct Qdisc *sch)
+{
+	struct sk_buff *skb = plain_fifo_remove(sch);
+
+	if (!skb)
+		return NULL;
+	ared_departed(sch, skb);
+	aqm_queue_sent(sch, skb);
+	return skb;
+}
+
+/* For aqm_queue_trim(): remove the oldest packet, unless the rest fits. */
+static struct sk_buff *ared_evict(struct Qdisc *sch, bool again)
+{
+	struct sk_buff *skb = aqm_queue_is_over(sch) ? plain_fifo_remove(sch) : NULL;
+
+	if (skb)
+		ared_departed(sch, skb);
+	return skb;
+}
 
 static void ared_reset(struct Qdisc *sch)
 {
@@ -138,13 +172,14 @@ static u32 ared_min_th(const struct ared_params *p)
 }
 
 /* Fill in the defaults, compute the parameters, and reject contradictions. */
-static int ared_derive(struct Qdisc *sch, struct aqm_given *given,
+static int ared_derive(struct Qdisc *sch, struct ared_params *p,
 		       struct netlink_ext_ack *extack)
 {
-	struct ared_params *p = aqm_params_of(ared, given);
 	int err;
 
-	FIFO_LIMITS(p, U32_MAX);
+	p->bandwidth = aqm_rate(sch, p->bandwidth);
+	p->memory_limit = p->memory_limit ?: aqm_memory(p->limit, p->bandwidth);
+	p->limit = p->limit ?: fifo_limit(p->bandwidth, p->memory_limit);
 	p->min = p->min ?: ared_min_th(p);
 	p->max = p->max ?: min_t(u64, 3ULL * p->min, GENTLE_RED_MAX_TH);
 	/* 1 s of packets, whatever the limit. */
@@ -178,29 +213,24 @@ static int ared_derive(struct Qdisc *sch, struct aqm_given *given,
 	return 0;
 }
 
-static void ared_setup(struct Qdisc *sch, struct aqm_given *given,
-		       struct aqm_memory *m)
+static int ared_apply(struct Qdisc *sch, struct aqm_given *given,
+		      struct netlink_ext_ack *extack)
 {
+	struct ared_params *p = aqm_params_of(ared, given);
 	struct ared_sched_data *q = qdisc_priv(sch);
-	const struct ared_params *p = aqm_params_of(ared, given);
-
-	q->params = *p;
-	aqm_queue_resize(sch, p->limit, p->memory_limit);
-	gentle_red_init(&q->vars.red, &p->red, ktime_get_ns());
-	seeded_random_init(&q->vars.random, p->seed);
-}
-
-static void ared_commit(struct Qdisc *sch, struct aqm_given *given,
-			struct aqm_memory *m)
-{
-	struct ared_sched_data *q = qdisc_priv(sch);
-	const struct ared_params *p = aqm_params_of(ared, given);
 	struct ared_vars *v = &q->vars;
-	u64 now = ktime_get_ns();
+	u64 now;
+	int err;
 
+	err = ared_derive(sch, p, extack);
+	if (err)
+		return err;
+
+	sch_tree_lock(sch);
+	now = ktime_get_ns();
 	/* The old parameters apply to the steps that are already due. */
-	gentle_red_settle(&v->red, &q->params.red, &p->red,
-			  q->queue.segments, now);
+	gentle_red_settle(&v->red, &q->params.red, &p->red, q->queue.segments,
+			  now);
 	gentle_red_adapt(&q->params.red, &v->red, &q->adapted, now);
 	gentle_red_follow(&v->red, q->params.bandwidth, p->bandwidth,
 			  q->queue.segments);
@@ -208,29 +238,109 @@ static void ared_commit(struct Qdisc *sch, struct aqm_given *given,
 	q->params = *p;
 	if (aqm_changed(p, TCA_ARED_SEED))
 		seeded_random_init(&v->random, p->seed);
-	aqm_queue_resize(sch, p->limit, p->memory_limit);
+	aqm_set(sch, given, p->bandwidth, p->limit, p->memory_limit);
 	aqm_queue_trim(sch, ared_evict);
+	sch_tree_unlock(sch);
+	return 0;
+}
+
+static int ared_change(struct Qdisc *sch, struct nlattr *opt,
+		       struct netlink_ext_ack *extack)
+{
+	return aqm_change(sch, opt, extack);
+}
+
+static struct aqm_kind ared_kind;
+
+static int ared_init(struct Qdisc *sch, struct nlattr *opt,
+		     struct netlink_ext_ack *extack)
+{
+	struct ared_sched_data *q = qdisc_priv(sch);
+	struct ared_params *p = &q->params;
+	int err;
+
+	err = aqm_init(sch, &ared_kind, &p->given, opt, extack);
+	if (!err)
+		err = ared_derive(sch, p, extack);
+	if (err)
+		return err;
+
+	aqm_set(sch, &p->given, p->bandwidth, p->limit, p->memory_limit);
+	gentle_red_init(&q->vars.red, &p->red, ktime_get_ns());
+	seeded_random_init(&q->vars.random, p->seed);
+	return aqm_start(sch, extack);
+}
+
+static void ared_destroy(struct Qdisc *sch)
+{
+	aqm_destroy(sch);
+}
+
+static int ared_dump(struct Qdisc *sch, struct sk_buff *skb)
+{
+	return aqm_dump(sch, skb);
 }
 
 /* Report the options in force, and the state as of now. */
-static void ared_stats(struct Qdisc *sch, void *stats)
+static int ared_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 {
+	struct tc_ared_xstats st = { .type = TC_AQM_XSTATS_QDISC };
 	const struct ared_sched_data *q = qdisc_priv(sch);
 	const struct gentle_red_params *p = &q->params.red;
-	struct gentle_red_stats adapted = q->adapted;
-	struct tc_ared_qdisc_stats *st = stats;
-	const struct ared_vars *v = &q->vars;
-	u64 now = ktime_get_ns();
+	struct gentle_red_stats adapted;
 	struct gentle_red_vars red;
+	u64 now;
 
-	red = gentle_red_snapshot(p, &v->red, q->queue.segments,
-				  now);
+	sch_tree_lock(sch);
+	now = ktime_get_ns();
+	adapted = q->adapted;
+	red = gentle_red_snapshot(p, &q->vars.red, q->queue.segments, now);
 	gentle_red_adapt(p, &red, &adapted, now);
-	aqm_common_stats(sch, st, q->params.bandwidth);
-	RED_QUEUE_STATS(st, &q->queue, p, &red);
-	st->raised = adapted.raised;
-	st->lowered = adapted.lowered;
+	aqm_common_stats(sch, &st.qdisc);
+	RED_QUEUE_STATS(&st.qdisc, &q->queue, p, &red);
+	st.qdisc.raised = adapted.raised;
+	st.qdisc.lowered = adapted.lowered;
+	sch_tree_unlock(sch);
+	return gnet_stats_copy_app(d, &st, sizeof(st));
 }
 
-AQM_KIND(ared, ared, ARED, "Adaptive RED",
-	 .ops.peek	= qdisc_peek_head);
+static struct Qdisc_ops ared_qdisc_ops __read_mostly = {
+	.id		= "ared",
+	.priv_size	= sizeof(struct ared_sched_data),
+	.enqueue	= ared_enqueue,
+	.dequeue	= ared_dequeue,
+	.peek		= qdisc_peek_head,
+	.init		= ared_init,
+	.reset		= ared_reset,
+	.destroy	= ared_destroy,
+	.change		= ared_change,
+	.dump		= ared_dump,
+	.dump_stats	= ared_dump_stats,
+	.owner		= THIS_MODULE,
+};
+
+static struct aqm_kind ared_kind = {
+	.ops		= &ared_qdisc_ops,
+	.options	= &ared_options,
+	.bandwidth	= TCA_ARED_BANDWIDTH,
+	.apply		= ared_apply,
+};
+
+static int __init ared_module_init(void)
+{
+	return aqm_register(&ared_kind);
+}
+
+static void __exit ared_module_exit(void)
+{
+	aqm_unregister(&ared_kind);
+}
+
+module_init(ared_module_init);
+module_exit(ared_module_exit);
+MODULE_ALIAS_NET_SCH("ared");
+MODULE_DESCRIPTION("Adaptive RED queue discipline");
+MODULE_INFO(protections, OLD_PARENTS_NAME);
+MODULE_AUTHOR("The sch-aqm maintainers");
+MODULE_LICENSE("GPL");
+MODULE_VERSION(AQM_VERSION);

@@ -55,6 +55,7 @@
 #include <aqm/marking_probability.h>
 #include <aqm/plain_fifo.h>
 #include <aqm/seeded_random.h>
+#include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_blue.h>
 
 struct blue_params {
@@ -64,6 +65,9 @@ struct blue_params {
 
 	TC_BLUE_OPTIONS(AQM_PARAM, 0)
 };
+
+AQM_OPTIONS(blue_options, struct blue_params, TC_BLUE_OPTIONS);
+AQM_STATS_ARE_WHOLE(struct tc_blue_qdisc_stats, TC_BLUE_QDISC_STATS);
 
 /**
  * struct blue_vars - state of the datapath; under the qdisc lock
@@ -79,7 +83,7 @@ struct blue_sched_data {
 	struct aqm_queue		queue;
 	struct blue_vars		vars;
 	struct blue_params		params;
-	struct tc_blue_qdisc_stats	stats;	/* blue_stats() adds other members */
+	struct tc_blue_qdisc_stats	stats;	/* blue_dump_stats() adds other members */
 };
 
 /* The rare cases are out of line: with p_m = 0 a queued packet calls none of them. */
@@ -167,7 +171,37 @@ static void blue_departed(struct Qdisc *sch, const struct sk_buff *skb)
 		marking_idle(&v->marking, ktime_get_ns());
 }
 
-PLAIN_FIFO_QDISC(blue)
+static int blue_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+			struct sk_buff **to_free)
+{
+	struct blue_sched_data *q = qdisc_priv(sch);
+
+	if (unlikely(queued_is_gso(skb)))
+		return split_gso_enqueue(skb, sch, to_free, q->params.split_gso,
+					 0, blue_arrival);
+	return blue_arrival(skb, sch, to_free, 1, 0);
+}
+
+static struct sk_buff *blue_dequeue(struct Qdisc *sch)
+{
+	struct sk_buff *skb = plain_fifo_remove(sch);
+
+	if (!skb)
+		return NULL;
+	blue_departed(sch, skb);
+	aqm_queue_sent(sch, skb);
+	return skb;
+}
+
+/* For aqm_queue_trim(): remove the oldest packet, unless the rest fits. */
+static struct sk_buff *blue_evict(struct Qdisc *sch, bool again)
+{
+	struct sk_buff *skb = aqm_queue_is_over(sch) ? plain_fifo_remove(sch) : NULL;
+
+	if (skb)
+		blue_departed(sch, skb);
+	return skb;
+}
 
 static void blue_reset(struct Qdisc *sch)
 {
@@ -178,12 +212,12 @@ static void blue_reset(struct Qdisc *sch)
 }
 
 /* Fill in the defaults, compute the parameters, and reject contradictions. */
-static int blue_derive(struct Qdisc *sch, struct aqm_given *given,
+static int blue_derive(struct Qdisc *sch, struct blue_params *p,
 		       struct netlink_ext_ack *extack)
 {
-	struct blue_params *p = aqm_params_of(blue, given);
-
-	FIFO_LIMITS(p, U32_MAX);
+	p->bandwidth = aqm_rate(sch, p->bandwidth);
+	p->memory_limit = p->memory_limit ?: aqm_memory(p->limit, p->bandwidth);
+	p->limit = p->limit ?: fifo_limit(p->bandwidth, p->memory_limit);
 	p->threshold = p->threshold ?: p->limit;
 	p->signal = (struct congestion_policy)AQM_CONGESTION_POLICY(p);
 	p->marking = (struct marking_params) {
@@ -200,25 +234,21 @@ static int blue_derive(struct Qdisc *sch, struct aqm_given *given,
 	return 0;
 }
 
-static void blue_setup(struct Qdisc *sch, struct aqm_given *given,
-		       struct aqm_memory *m)
+static int blue_apply(struct Qdisc *sch, struct aqm_given *given,
+		      struct netlink_ext_ack *extack)
 {
+	struct blue_params *p = aqm_params_of(blue, given);
 	struct blue_sched_data *q = qdisc_priv(sch);
-	const struct blue_params *p = aqm_params_of(blue, given);
-
-	q->params = *p;
-	aqm_queue_resize(sch, p->limit, p->memory_limit);
-	seeded_random_init(&q->vars.random, p->seed);
-}
-
-static void blue_commit(struct Qdisc *sch, struct aqm_given *given,
-			struct aqm_memory *m)
-{
-	struct blue_sched_data *q = qdisc_priv(sch);
-	const struct blue_params *p = aqm_params_of(blue, given);
 	struct blue_vars *v = &q->vars;
-	u64 now = ktime_get_ns();
+	u64 now;
+	int err;
 
+	err = blue_derive(sch, p, extack);
+	if (err)
+		return err;
+
+	sch_tree_lock(sch);
+	now = ktime_get_ns();
 	if (aqm_changed(p, TCA_BLUE_SEED))
 		seeded_random_init(&v->random, p->seed);
 	/* The old parameters apply to the idle time so far. */
@@ -227,28 +257,107 @@ static void blue_commit(struct Qdisc *sch, struct aqm_given *given,
 						now);
 	marking_change(&p->marking, &v->marking, now);
 	q->params = *p;
-	aqm_queue_resize(sch, p->limit, p->memory_limit);
+	aqm_set(sch, given, p->bandwidth, p->limit, p->memory_limit);
 	aqm_queue_trim(sch, blue_evict);
+	sch_tree_unlock(sch);
+	return 0;
+}
+
+static int blue_change(struct Qdisc *sch, struct nlattr *opt,
+		       struct netlink_ext_ack *extack)
+{
+	return aqm_change(sch, opt, extack);
+}
+
+static struct aqm_kind blue_kind;
+
+static int blue_init(struct Qdisc *sch, struct nlattr *opt,
+		     struct netlink_ext_ack *extack)
+{
+	struct blue_sched_data *q = qdisc_priv(sch);
+	struct blue_params *p = &q->params;
+	int err;
+
+	err = aqm_init(sch, &blue_kind, &p->given, opt, extack);
+	if (!err)
+		err = blue_derive(sch, p, extack);
+	if (err)
+		return err;
+
+	aqm_set(sch, &p->given, p->bandwidth, p->limit, p->memory_limit);
+	seeded_random_init(&q->vars.random, p->seed);
+	return aqm_start(sch, extack);
+}
+
+static void blue_destroy(struct Qdisc *sch)
+{
+	aqm_destroy(sch);
+}
+
+static int blue_dump(struct Qdisc *sch, struct sk_buff *skb)
+{
+	return aqm_dump(sch, skb);
 }
 
 /* Report the options in force, and the state as of now. */
-static void blue_stats(struct Qdisc *sch, void *stats)
+static int blue_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 {
+	struct tc_blue_xstats st = { .type = TC_AQM_XSTATS_QDISC };
 	const struct blue_sched_data *q = qdisc_priv(sch);
-	struct marking_probability marking = q->vars.marking;
-	struct tc_blue_qdisc_stats *st = stats;
-	const struct blue_params *p = &q->params;
+	struct marking_probability marking;
 
-	*st = q->stats;
-	aqm_common_stats(sch, st, p->bandwidth);
+	sch_tree_lock(sch);
+	marking = q->vars.marking;
+	st.qdisc = q->stats;
+	aqm_common_stats(sch, &st.qdisc);
 	if (!q->queue.segments)
-		st->falls += marking_idled(&p->marking, &marking,
-					   ktime_get_ns());
-	st->early_drop = q->queue.drops[AQM_DROP_EARLY];
-	st->probability = marking.p;
-	st->threshold = p->threshold;
-	st->segments = q->queue.segments;
+		st.qdisc.falls += marking_idled(&q->params.marking, &marking,
+						ktime_get_ns());
+	st.qdisc.early_drop = q->queue.drops[AQM_DROP_EARLY];
+	st.qdisc.probability = marking.p;
+	st.qdisc.threshold = q->params.threshold;
+	st.qdisc.segments = q->queue.segments;
+	sch_tree_unlock(sch);
+	return gnet_stats_copy_app(d, &st, sizeof(st));
 }
 
-AQM_KIND(blue, blue, BLUE, "BLUE",
-	 .ops.peek	= qdisc_peek_head);
+static struct Qdisc_ops blue_qdisc_ops __read_mostly = {
+	.id		= "blue",
+	.priv_size	= sizeof(struct blue_sched_data),
+	.enqueue	= blue_enqueue,
+	.dequeue	= blue_dequeue,
+	.peek		= qdisc_peek_head,
+	.init		= blue_init,
+	.reset		= blue_reset,
+	.destroy	= blue_destroy,
+	.change		= blue_change,
+	.dump		= blue_dump,
+	.dump_stats	= blue_dump_stats,
+	.owner		= THIS_MODULE,
+};
+
+static struct aqm_kind blue_kind = {
+	.ops		= &blue_qdisc_ops,
+	.options	= &blue_options,
+	.bandwidth	= TCA_BLUE_BANDWIDTH,
+	.apply		= blue_apply,
+};
+
+static int __init blue_module_init(void)
+{
+	return aqm_register(&blue_kind);
+}
+
+static void __exit blue_module_exit(void)
+{
+	aqm_unregister(&blue_kind);
+}
+
+module_init(blue_module_init);
+module_exit(blue_module_exit);
+MODULE_ALIAS_NET_SCH("blue");
+MODULE_DESCRIPTION("BLUE queue discipline");
+MODULE_INFO(protections, OLD_PARENTS_NAME);
+MODULE_AUTHOR("The sch-aqm maintainers");
+MODULE_LICENSE("GPL");
+MODULE_VERSION(AQM_VERSION);

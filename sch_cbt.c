@@ -120,6 +120,8 @@ struct cbt_params {
 	TC_CBT_OPTIONS(AQM_PARAM, 0)
 };
 
+AQM_OPTIONS(cbt_options, struct cbt_params, TC_CBT_OPTIONS);
+AQM_STATS_ARE_WHOLE(struct tc_cbt_qdisc_stats, TC_CBT_QDISC_STATS);
 AQM_STATS_ARE_WHOLE(struct tc_cbt_class_stats, TC_CBT_CLASS_STATS);
 
 /**
@@ -523,15 +525,16 @@ static u64 cbt_thresholds(struct cbt_params *p, const struct share_class *sh)
 }
 
 /* Fill in the defaults, compute the parameters, and reject contradictions. */
-static int cbt_derive(struct Qdisc *sch, struct aqm_given *given,
+static int cbt_derive(struct Qdisc *sch, struct cbt_params *p,
 		      struct netlink_ext_ack *extack)
 {
-	struct cbt_params *p = aqm_params_of(cbt, given);
 	u32 longest = max3(p->packet_tcp, p->packet_tagged, p->packet_other);
 	struct share_class sh[CBT_CLASSES] = {};
 	const struct gentle_red_params *red;
 	u64 sum;
 
+	p->bandwidth = aqm_rate(sch, p->bandwidth);
+	p->memory_limit = p->memory_limit ?: aqm_memory(p->limit, p->bandwidth);
 	cbt_shares(p, sh);
 	p->latency = p->latency ?:
 		     share_law_latency(sh + CBT_TCP, CBT_CLASSES - CBT_TCP,
@@ -573,31 +576,6 @@ static int cbt_derive(struct Qdisc *sch, struct aqm_given *given,
 	return 0;
 }
 
-static int cbt_alloc(struct Qdisc *sch, struct aqm_given *given,
-		     struct aqm_memory *m, struct netlink_ext_ack *extack)
-{
-	const struct cbt_sched_data *q = qdisc_priv(sch);
-	const struct cbt_params *p = aqm_params_of(cbt, given);
-
-	return red_fifo_alloc(&q->vars.fifo, q->queue.limit, p->limit,
-			      p->victim != CBT_VICTIM_ARRIVAL, &m->block, extack);
-}
-
-static void cbt_setup(struct Qdisc *sch, struct aqm_given *given,
-		      struct aqm_memory *m)
-{
-	struct cbt_sched_data *q = qdisc_priv(sch);
-	const struct cbt_params *p = aqm_params_of(cbt, given);
-	int i;
-
-	q->params = *p;
-	aqm_queue_resize(sch, p->limit, p->memory_limit);
-	red_fifo_init(&q->vars.fifo, m->block, &p->avg[CBT_ALL], p->seed);
-	for (i = CBT_TCP; i < CBT_CLASSES; i++)
-		gnet_stats_basic_sync_init(&q->vars.cls[i].sent);
-	cbt_restart(q);
-}
-
 /* Return the packets of a class in the queue, or of all classes. */
 static u32 cbt_segments(const struct cbt_sched_data *q, u32 class)
 {
@@ -623,13 +601,9 @@ static void cbt_switch(struct cbt_sched_data *q, const struct cbt_params *p)
 		red->avg += cbt_snapshot(q, i).avg;
 }
 
-/* Keep the packets that fit. */
-static void cbt_commit(struct Qdisc *sch, struct aqm_given *given,
-		       struct aqm_memory *m)
+/* Let the averages go on with other parameters. */
+static void cbt_change_red(struct cbt_sched_data *q, const struct cbt_params *p)
 {
-	struct cbt_sched_data *q = qdisc_priv(sch);
-	struct red_fifo *fifo = &q->vars.fifo;
-	const struct cbt_params *p = aqm_params_of(cbt, given);
 	struct gentle_red_vars *red;
 	u64 now = ktime_get_ns();
 	int i;
@@ -644,28 +618,91 @@ static void cbt_commit(struct Qdisc *sch, struct aqm_given *given,
 	}
 	if (p->red_all != q->params.red_all)
 		cbt_switch(q, p);
+}
+
+/* Keep the packets that fit. */
+static int cbt_apply(struct Qdisc *sch, struct aqm_given *given,
+		     struct netlink_ext_ack *extack)
+{
+	struct cbt_params *p = aqm_params_of(cbt, given);
+	struct cbt_sched_data *q = qdisc_priv(sch);
+	struct red_fifo *fifo = &q->vars.fifo;
+	bool draws = p->victim != CBT_VICTIM_ARRIVAL;
+	void **slots = NULL;
+	int err;
+
+	err = cbt_derive(sch, p, extack);
+	if (!err && draws && (!fifo->draw.slots || p->limit != q->queue.limit))
+		err = red_fifo_alloc(&slots, p->limit, extack);
+	if (err)
+		return err;
+
+	sch_tree_lock(sch);
+	cbt_change_red(q, p);
 	q->params = *p;
 	if (aqm_changed(p, TCA_CBT_SEED))
 		seeded_random_init(&fifo->random, p->seed);
-	aqm_queue_resize(sch, p->limit, p->memory_limit);
+	aqm_set(sch, given, p->bandwidth, p->limit, p->memory_limit);
 	aqm_queue_trim(sch, cbt_evict);
-	m->block = red_fifo_draw(fifo, m->block, p->victim != CBT_VICTIM_ARRIVAL);
+	slots = red_fifo_draw(fifo, slots, draws);
+	sch_tree_unlock(sch);
+	kvfree(slots);
+	return 0;
+}
+
+static int cbt_change(struct Qdisc *sch, struct nlattr *opt,
+		      struct netlink_ext_ack *extack)
+{
+	return aqm_change(sch, opt, extack);
+}
+
+static struct aqm_kind cbt_kind;
+
+static int cbt_init(struct Qdisc *sch, struct nlattr *opt,
+		    struct netlink_ext_ack *extack)
+{
+	struct cbt_sched_data *q = qdisc_priv(sch);
+	struct cbt_params *p = &q->params;
+	void **slots = NULL;
+	int i;
+	int err;
+
+	err = aqm_init(sch, &cbt_kind, &p->given, opt, extack);
+	if (!err)
+		err = cbt_derive(sch, p, extack);
+	if (!err && p->victim != CBT_VICTIM_ARRIVAL)
+		err = red_fifo_alloc(&slots, p->limit, extack);
+	if (err)
+		return err;
+
+	aqm_set(sch, &p->given, p->bandwidth, p->limit, p->memory_limit);
+	red_fifo_init(&q->vars.fifo, slots, &p->avg[CBT_ALL], p->seed);
+	for (i = CBT_TCP; i < CBT_CLASSES; i++)
+		gnet_stats_basic_sync_init(&q->vars.cls[i].sent);
+	cbt_restart(q);
+	return aqm_start(sch, extack);
 }
 
 static void cbt_destroy(struct Qdisc *sch)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
 
+	aqm_destroy(sch);
 	red_fifo_destroy(&q->vars.fifo);
 }
 
-static void cbt_stats(struct Qdisc *sch, void *stats)
+static int cbt_dump(struct Qdisc *sch, struct sk_buff *skb)
+{
+	return aqm_dump(sch, skb);
+}
+
+/* Fill in the state as of now. */
+static void cbt_stats(struct Qdisc *sch, struct tc_cbt_qdisc_stats *st)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
 	u32 on = q->params.red_all ? CBT_ALL : CBT_TCP;
 	const struct gentle_red_params *p = &q->params.avg[on];
 	const struct cbt_class *cls = q->vars.cls;
-	struct tc_cbt_qdisc_stats *st = stats;
 	struct gentle_red_vars red;
 
 	red = cbt_snapshot(q, on);
@@ -693,7 +730,17 @@ static void cbt_stats(struct Qdisc *sch, void *stats)
 	if (!q->params.red_all)
 		st->avg = st->avg_tcp + st->avg_tagged + st->avg_other;
 	AQM_SIGNAL_STATS(st, &q->queue);
-	aqm_common_stats(sch, st, q->params.bandwidth);
+	aqm_common_stats(sch, st);
+}
+
+static int cbt_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
+{
+	struct tc_cbt_xstats st = { .type = TC_AQM_XSTATS_QDISC };
+
+	sch_tree_lock(sch);
+	cbt_stats(sch, &st.qdisc);
+	sch_tree_unlock(sch);
+	return gnet_stats_copy_app(d, &st, sizeof(st));
 }
 
 static int cbt_dump_class_stats(struct Qdisc *sch, unsigned long cl,
@@ -730,11 +777,55 @@ static void cbt_walk(struct Qdisc *sch, struct qdisc_walker *arg)
 	aqm_walk(sch, arg, CBT_CLASSES - 1);
 }
 
-static const struct Qdisc_class_ops cbt_class_ops =
-	AQM_CLASS_OPS(cbt_walk, cbt_dump_class_stats);
+static const struct Qdisc_class_ops cbt_class_ops = {
+	.leaf		= filter_class_leaf,
+	.find		= filter_class_find,
+	.walk		= cbt_walk,
+	.tcf_block	= aqm_tcf_block,
+	.bind_tcf	= filter_class_bind,
+	.unbind_tcf	= filter_class_unbind,
+	.dump		= filter_class_dump,
+	.dump_stats	= cbt_dump_class_stats,
+};
 
-AQM_KIND(cbt, cbt, CBT, "Class-Based Thresholds (CBT)",
-	 .ops.cl_ops	= &cbt_class_ops,
-	 .ops.peek	= qdisc_peek_dequeued,
-	 .alloc		= cbt_alloc,
-	 .destroy	= cbt_destroy);
+static struct Qdisc_ops cbt_qdisc_ops __read_mostly = {
+	.cl_ops		= &cbt_class_ops,
+	.id		= "cbt",
+	.priv_size	= sizeof(struct cbt_sched_data),
+	.enqueue	= cbt_enqueue,
+	.dequeue	= cbt_dequeue,
+	.peek		= qdisc_peek_dequeued,
+	.init		= cbt_init,
+	.reset		= cbt_reset,
+	.destroy	= cbt_destroy,
+	.change		= cbt_change,
+	.dump		= cbt_dump,
+	.dump_stats	= cbt_dump_stats,
+	.owner		= THIS_MODULE,
+};
+
+static struct aqm_kind cbt_kind = {
+	.ops		= &cbt_qdisc_ops,
+	.options	= &cbt_options,
+	.bandwidth	= TCA_CBT_BANDWIDTH,
+	.apply		= cbt_apply,
+};
+
+static int __init cbt_module_init(void)
+{
+	return aqm_register(&cbt_kind);
+}
+
+static void __exit cbt_module_exit(void)
+{
+	aqm_unregister(&cbt_kind);
+}
+
+module_init(cbt_module_init);
+module_exit(cbt_module_exit);
+MODULE_ALIAS_NET_SCH("cbt");
+MODULE_DESCRIPTION("Class-Based Thresholds (CBT) queue discipline");
+MODULE_INFO(protections, OLD_PARENTS_NAME);
+MODULE_AUTHOR("The sch-aqm maintainers");
+MODULE_LICENSE("GPL");
+MODULE_VERSION(AQM_VERSION);

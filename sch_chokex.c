@@ -71,6 +71,9 @@ struct chokex_params {
 	TC_CHOKEX_OPTIONS(AQM_PARAM, 0)
 };
 
+AQM_OPTIONS(chokex_options, struct chokex_params, TC_CHOKEX_OPTIONS);
+AQM_STATS_ARE_WHOLE(struct tc_chokex_qdisc_stats, TC_CHOKEX_QDISC_STATS);
+
 #define CHOKEX_DROP_MATCHED	AQM_DROP_OWN	/* the arrival, on a match */
 #define CHOKEX_DROP_VICTIM	AQM_DROP_OWN_2	/* a candidate, on a match */
 
@@ -264,12 +267,13 @@ static u32 chokex_min_th(u32 limit, u32 max_th)
 }
 
 /* Fill in the defaults, compute the parameters, and reject contradictions. */
-static int chokex_derive(struct Qdisc *sch, struct aqm_given *given,
+static int chokex_derive(struct Qdisc *sch, struct chokex_params *p,
 			 struct netlink_ext_ack *extack)
 {
-	struct chokex_params *p = aqm_params_of(chokex, given);
-
-	FIFO_LIMITS(p, CHOKEX_MAX_LIMIT);
+	p->bandwidth = aqm_rate(sch, p->bandwidth);
+	p->memory_limit = p->memory_limit ?: aqm_memory(p->limit, p->bandwidth);
+	p->limit = p->limit ?: min_t(u32, fifo_limit(p->bandwidth, p->memory_limit),
+			       CHOKEX_MAX_LIMIT);
 	p->min = p->min ?: chokex_min_th(p->limit, p->max);
 	p->max = p->max ?: max(DIV_ROUND_UP(p->min + p->limit, 2), 2U);
 	p->weight = p->weight ?: red_queue_weight(p->bandwidth, p->avpkt,
@@ -311,36 +315,23 @@ static int chokex_reconcile(struct aqm_given *given,
 	return 0;
 }
 
-static int chokex_alloc(struct Qdisc *sch, struct aqm_given *given,
-			struct aqm_memory *m, struct netlink_ext_ack *extack)
-{
-	const struct chokex_sched_data *q = qdisc_priv(sch);
-	const struct chokex_params *p = aqm_params_of(chokex, given);
-
-	return red_fifo_alloc(&q->vars.fifo, q->queue.limit, p->limit, true,
-			      &m->block, extack);
-}
-
-static void chokex_setup(struct Qdisc *sch, struct aqm_given *given,
-			 struct aqm_memory *m)
-{
-	struct chokex_sched_data *q = qdisc_priv(sch);
-	const struct chokex_params *p = aqm_params_of(chokex, given);
-
-	q->params = *p;
-	aqm_queue_resize(sch, p->limit, p->memory_limit);
-	red_fifo_init(&q->vars.fifo, m->block, &p->red, p->seed);
-	get_random_bytes(&q->vars.flow_key, sizeof(q->vars.flow_key));
-}
-
 /* Keep the packets that fit. */
-static void chokex_commit(struct Qdisc *sch, struct aqm_given *given,
-			  struct aqm_memory *m)
+static int chokex_apply(struct Qdisc *sch, struct aqm_given *given,
+			struct netlink_ext_ack *extack)
 {
+	struct chokex_params *p = aqm_params_of(chokex, given);
 	struct chokex_sched_data *q = qdisc_priv(sch);
-	const struct chokex_params *p = aqm_params_of(chokex, given);
 	struct red_fifo *fifo = &q->vars.fifo;
+	void **slots = NULL;
+	int err;
 
+	err = chokex_derive(sch, p, extack);
+	if (!err && p->limit != q->queue.limit)
+		err = red_fifo_alloc(&slots, p->limit, extack);
+	if (err)
+		return err;
+
+	sch_tree_lock(sch);
 	gentle_red_settle(&fifo->red, &q->params.red, &p->red,
 			  q->queue.segments, ktime_get_ns());
 	gentle_red_follow(&fifo->red, q->params.bandwidth, p->bandwidth,
@@ -349,42 +340,130 @@ static void chokex_commit(struct Qdisc *sch, struct aqm_given *given,
 	q->params = *p;
 	if (aqm_changed(p, TCA_CHOKEX_SEED))
 		seeded_random_init(&fifo->random, p->seed);
-	aqm_queue_resize(sch, p->limit, p->memory_limit);
+	aqm_set(sch, given, p->bandwidth, p->limit, p->memory_limit);
 	aqm_queue_trim(sch, chokex_evict);
-	m->block = red_fifo_draw(fifo, m->block, true);
+	slots = red_fifo_draw(fifo, slots, true);
+	sch_tree_unlock(sch);
+	kvfree(slots);
+	return 0;
+}
+
+static int chokex_change(struct Qdisc *sch, struct nlattr *opt,
+			 struct netlink_ext_ack *extack)
+{
+	return aqm_change(sch, opt, extack);
+}
+
+static struct aqm_kind chokex_kind;
+
+static int chokex_init(struct Qdisc *sch, struct nlattr *opt,
+		       struct netlink_ext_ack *extack)
+{
+	struct chokex_sched_data *q = qdisc_priv(sch);
+	struct chokex_params *p = &q->params;
+	void **slots;
+	int err;
+
+	err = aqm_init(sch, &chokex_kind, &p->given, opt, extack);
+	if (!err)
+		err = chokex_derive(sch, p, extack);
+	if (!err)
+		err = red_fifo_alloc(&slots, p->limit, extack);
+	if (err)
+		return err;
+
+	aqm_set(sch, &p->given, p->bandwidth, p->limit, p->memory_limit);
+	red_fifo_init(&q->vars.fifo, slots, &p->red, p->seed);
+	get_random_bytes(&q->vars.flow_key, sizeof(q->vars.flow_key));
+	return aqm_start(sch, extack);
 }
 
 static void chokex_destroy(struct Qdisc *sch)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
 
+	aqm_destroy(sch);
 	red_fifo_destroy(&q->vars.fifo);
 }
 
-static void chokex_stats(struct Qdisc *sch, void *stats)
+static int chokex_dump(struct Qdisc *sch, struct sk_buff *skb)
 {
-	const struct chokex_sched_data *q = qdisc_priv(sch);
-	const struct red_fifo *fifo = &q->vars.fifo;
-	const u64 *drops = q->queue.drops;
-	const struct gentle_red_params *p = &q->params.red;
-	struct tc_chokex_qdisc_stats *st = stats;
-	struct gentle_red_vars red;
-
-	red = gentle_red_snapshot(p, &fifo->red, q->queue.segments,
-				  ktime_get_ns());
-	aqm_common_stats(sch, st, q->params.bandwidth);
-	st->drawn = q->vars.drawn;
-	st->matched = drops[CHOKEX_DROP_MATCHED];
-	st->victims = drops[CHOKEX_DROP_VICTIM];
-	RED_QUEUE_STATS(st, &q->queue, p, &red);
-	if (red.avg >= chokex_avg_at(p->min_th))
-		st->candidates = chokex_candidates(&q->params, red.avg);
-	st->drop_filter = drops[AQM_DROP_FILTER];
+	return aqm_dump(sch, skb);
 }
 
-AQM_KIND(chokex, chokex, CHOKEX, "CHOKe, M-CHOKe and A-CHOKe",
-	 .ops.cl_ops	= &filter_class_ops,
-	 .ops.peek	= qdisc_peek_dequeued,
-	 .reconcile	= chokex_reconcile,
-	 .alloc		= chokex_alloc,
-	 .destroy	= chokex_destroy);
+static int chokex_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
+{
+	struct tc_chokex_xstats st = { .type = TC_AQM_XSTATS_QDISC };
+	const struct chokex_sched_data *q = qdisc_priv(sch);
+	const struct gentle_red_params *p = &q->params.red;
+	const struct red_fifo *fifo = &q->vars.fifo;
+	const u64 *drops = q->queue.drops;
+	struct gentle_red_vars red;
+
+	sch_tree_lock(sch);
+	red = gentle_red_snapshot(p, &fifo->red, q->queue.segments,
+				  ktime_get_ns());
+	aqm_common_stats(sch, &st.qdisc);
+	st.qdisc.drawn = q->vars.drawn;
+	st.qdisc.matched = drops[CHOKEX_DROP_MATCHED];
+	st.qdisc.victims = drops[CHOKEX_DROP_VICTIM];
+	RED_QUEUE_STATS(&st.qdisc, &q->queue, p, &red);
+	if (red.avg >= chokex_avg_at(p->min_th))
+		st.qdisc.candidates = chokex_candidates(&q->params, red.avg);
+	st.qdisc.drop_filter = drops[AQM_DROP_FILTER];
+	sch_tree_unlock(sch);
+	return gnet_stats_copy_app(d, &st, sizeof(st));
+}
+
+static const struct Qdisc_class_ops chokex_class_ops = {
+	.leaf		= filter_class_leaf,
+	.find		= filter_class_find,
+	.walk		= filter_class_walk,
+	.tcf_block	= aqm_tcf_block,
+	.bind_tcf	= filter_class_bind,
+	.unbind_tcf	= filter_class_unbind,
+	.dump		= filter_class_dump,
+};
+
+static struct Qdisc_ops chokex_qdisc_ops __read_mostly = {
+	.cl_ops		= &chokex_class_ops,
+	.id		= "chokex",
+	.priv_size	= sizeof(struct chokex_sched_data),
+	.enqueue	= chokex_enqueue,
+	.dequeue	= chokex_dequeue,
+	.peek		= qdisc_peek_dequeued,
+	.init		= chokex_init,
+	.reset		= chokex_reset,
+	.destroy	= chokex_destroy,
+	.change		= chokex_change,
+	.dump		= chokex_dump,
+	.dump_stats	= chokex_dump_stats,
+	.owner		= THIS_MODULE,
+};
+
+static struct aqm_kind chokex_kind = {
+	.ops		= &chokex_qdisc_ops,
+	.options	= &chokex_options,
+	.bandwidth	= TCA_CHOKEX_BANDWIDTH,
+	.reconcile	= chokex_reconcile,
+	.apply		= chokex_apply,
+};
+
+static int __init chokex_module_init(void)
+{
+	return aqm_register(&chokex_kind);
+}
+
+static void __exit chokex_module_exit(void)
+{
+	aqm_unregister(&chokex_kind);
+}
+
+module_init(chokex_module_init);
+module_exit(chokex_module_exit);
+MODULE_ALIAS_NET_SCH("chokex");
+MODULE_DESCRIPTION("CHOKe, M-CHOKe and A-CHOKe queue discipline");
+MODULE_INFO(protections, OLD_PARENTS_NAME);
+MODULE_AUTHOR("The sch-aqm maintainers");
+MODULE_LICENSE("GPL");
+MODULE_VERSION(AQM_VERSION);

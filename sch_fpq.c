@@ -58,6 +58,7 @@
 #include <aqm/kind.h>
 #include <aqm/plain_fifo.h>
 #include <aqm/red_queue.h>
+#include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_fpq.h>
 
 #define FPQ_INTERVAL	7500000ULL	/* ns between two updates of Bmax and Pmax */
@@ -70,6 +71,9 @@ struct fpq_params {
 
 	TC_FPQ_OPTIONS(AQM_PARAM, 0)
 };
+
+AQM_OPTIONS(fpq_options, struct fpq_params, TC_FPQ_OPTIONS);
+AQM_STATS_ARE_WHOLE(struct tc_fpq_qdisc_stats, TC_FPQ_QDISC_STATS);
 
 /**
  * struct fpq_vars - state of the datapath; under the qdisc lock
@@ -148,7 +152,37 @@ static void fpq_departed(struct Qdisc *sch, const struct sk_buff *skb)
 	red_queue_removed(&q->vars.red, q->queue.segments);
 }
 
-PLAIN_FIFO_QDISC(fpq)
+static int fpq_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+		       struct sk_buff **to_free)
+{
+	struct fpq_sched_data *q = qdisc_priv(sch);
+
+	if (unlikely(queued_is_gso(skb)))
+		return split_gso_enqueue(skb, sch, to_free, q->params.split_gso,
+					 0, fpq_arrival);
+	return fpq_arrival(skb, sch, to_free, 1, 0);
+}
+
+static struct sk_buff *fpq_dequeue(struct Qdisc *sch)
+{
+	struct sk_buff *skb = plain_fifo_remove(sch);
+
+	if (!skb)
+		return NULL;
+	fpq_departed(sch, skb);
+	aqm_queue_sent(sch, skb);
+	return skb;
+}
+
+/* For aqm_queue_trim(): remove the oldest packet, unless the rest fits. */
+static struct sk_buff *fpq_evict(struct Qdisc *sch, bool again)
+{
+	struct sk_buff *skb = aqm_queue_is_over(sch) ? plain_fifo_remove(sch) : NULL;
+
+	if (skb)
+		fpq_departed(sch, skb);
+	return skb;
+}
 
 static void fpq_reset(struct Qdisc *sch)
 {
@@ -175,12 +209,12 @@ static u32 fpq_pipe(const struct fpq_params *p)
 }
 
 /* Fill in the defaults, compute the parameters, and reject contradictions. */
-static int fpq_derive(struct Qdisc *sch, struct aqm_given *given,
+static int fpq_derive(struct Qdisc *sch, struct fpq_params *p,
 		      struct netlink_ext_ack *extack)
 {
-	struct fpq_params *p = aqm_params_of(fpq, given);
-
-	FIFO_LIMITS(p, U32_MAX);
+	p->bandwidth = aqm_rate(sch, p->bandwidth);
+	p->memory_limit = p->memory_limit ?: aqm_memory(p->limit, p->bandwidth);
+	p->limit = p->limit ?: fifo_limit(p->bandwidth, p->memory_limit);
 	/* 1 s of packets, whatever the limit. */
 	p->weight = p->weight ?: red_queue_weight(p->bandwidth, p->avpkt,
 						  U32_MAX);
@@ -198,101 +232,170 @@ static int fpq_derive(struct Qdisc *sch, struct aqm_given *given,
 			       p->memory_limit, extack);
 }
 
-/* Allocate a vector, unless the present one has the right size. */
-static int fpq_alloc(struct Qdisc *sch, struct aqm_given *given,
-		     struct aqm_memory *m, struct netlink_ext_ack *extack)
+/* Allocate a vector of @bits. Return: 0 or an error */
+static int fpq_alloc(u64 **words, u32 bits, struct netlink_ext_ack *extack)
 {
-	const struct fpq_sched_data *q = qdisc_priv(sch);
-	const struct fpq_params *p = aqm_params_of(fpq, given);
-
-	if (p->vector == q->vars.flows.bits)
-		return 0;
-	m->block = kvmalloc_array(flow_count_words(p->vector), sizeof(u64),
-				  GFP_KERNEL_ACCOUNT);
-	if (m->block)
+	*words = kvmalloc_array(flow_count_words(bits), sizeof(u64),
+				GFP_KERNEL_ACCOUNT);
+	if (*words)
 		return 0;
 	NL_SET_ERR_MSG_MOD(extack, "no memory for the vector: lower vector");
 	return -ENOMEM;
 }
 
-static void fpq_setup(struct Qdisc *sch, struct aqm_given *given,
-		      struct aqm_memory *m)
-{
-	struct fpq_sched_data *q = qdisc_priv(sch);
-	const struct fpq_params *p = aqm_params_of(fpq, given);
-	struct fpq_vars *v = &q->vars;
-	u64 now = ktime_get_ns();
-
-	q->params = *p;
-	aqm_queue_resize(sch, p->limit, p->memory_limit);
-	gentle_red_init(&v->red, &p->red, now);
-	flow_count_init(&v->flows, m->block, p->vector, now);
-	get_random_bytes(&v->flow_key, sizeof(v->flow_key));
-	seeded_random_init(&v->random, p->seed);
-	fpq_adjust(q, now);
-}
-
 /* A new vector is empty, so that counting starts again. */
-static void fpq_commit(struct Qdisc *sch, struct aqm_given *given,
-		       struct aqm_memory *m)
+static int fpq_apply(struct Qdisc *sch, struct aqm_given *given,
+		     struct netlink_ext_ack *extack)
 {
+	struct fpq_params *p = aqm_params_of(fpq, given);
 	struct fpq_sched_data *q = qdisc_priv(sch);
-	const struct fpq_params *p = aqm_params_of(fpq, given);
 	struct fpq_vars *v = &q->vars;
-	u64 now = ktime_get_ns();
-	u64 *words;
+	u64 *words = NULL, *old;
+	u64 now;
+	int err;
 
+	err = fpq_derive(sch, p, extack);
+	if (!err && p->vector != v->flows.bits)
+		err = fpq_alloc(&words, p->vector, extack);
+	if (err)
+		return err;
+
+	sch_tree_lock(sch);
+	now = ktime_get_ns();
 	/* The old parameters apply to the bits that are already due. */
 	flow_count_advance(&v->flows, (u64)q->params.clear * NSEC_PER_USEC,
 			   now);
 	/* The remainder was measured in the old time per bit. */
 	if (p->clear != q->params.clear)
 		v->flows.cleared_at = now;
-	gentle_red_settle(&v->red, &v->rule, &p->red, q->queue.segments,
-			  now);
+	gentle_red_settle(&v->red, &v->rule, &p->red, q->queue.segments, now);
 	gentle_red_follow(&v->red, q->params.bandwidth, p->bandwidth,
 			  q->queue.segments);
 	q->params = *p;
 	if (aqm_changed(p, TCA_FPQ_SEED))
 		seeded_random_init(&v->random, p->seed);
-	if (m->block) {
-		words = v->flows.words;
-		flow_count_init(&v->flows, m->block, p->vector, now);
-		m->block = words;
+	if (words) {
+		old = v->flows.words;
+		flow_count_init(&v->flows, words, p->vector, now);
+		words = old;
 	}
 	fpq_adjust(q, now);
-	aqm_queue_resize(sch, p->limit, p->memory_limit);
+	aqm_set(sch, given, p->bandwidth, p->limit, p->memory_limit);
 	aqm_queue_trim(sch, fpq_evict);
+	sch_tree_unlock(sch);
+	kvfree(words);
+	return 0;
+}
+
+static int fpq_change(struct Qdisc *sch, struct nlattr *opt,
+		      struct netlink_ext_ack *extack)
+{
+	return aqm_change(sch, opt, extack);
+}
+
+static struct aqm_kind fpq_kind;
+
+static int fpq_init(struct Qdisc *sch, struct nlattr *opt,
+		    struct netlink_ext_ack *extack)
+{
+	struct fpq_sched_data *q = qdisc_priv(sch);
+	struct fpq_params *p = &q->params;
+	struct fpq_vars *v = &q->vars;
+	u64 *words, now;
+	int err;
+
+	err = aqm_init(sch, &fpq_kind, &p->given, opt, extack);
+	if (!err)
+		err = fpq_derive(sch, p, extack);
+	if (!err)
+		err = fpq_alloc(&words, p->vector, extack);
+	if (err)
+		return err;
+
+	aqm_set(sch, &p->given, p->bandwidth, p->limit, p->memory_limit);
+	now = ktime_get_ns();
+	gentle_red_init(&v->red, &p->red, now);
+	flow_count_init(&v->flows, words, p->vector, now);
+	get_random_bytes(&v->flow_key, sizeof(v->flow_key));
+	seeded_random_init(&v->random, p->seed);
+	fpq_adjust(q, now);
+	return aqm_start(sch, extack);
 }
 
 static void fpq_destroy(struct Qdisc *sch)
 {
 	struct fpq_sched_data *q = qdisc_priv(sch);
 
+	aqm_destroy(sch);
 	kvfree(q->vars.flows.words);
 }
 
-/* Report the options in force, and the state as of now. */
-static void fpq_stats(struct Qdisc *sch, void *stats)
+static int fpq_dump(struct Qdisc *sch, struct sk_buff *skb)
 {
-	const struct fpq_sched_data *q = qdisc_priv(sch);
-	struct tc_fpq_qdisc_stats *st = stats;
-	const struct fpq_vars *v = &q->vars;
-	u64 now = ktime_get_ns();
-	struct gentle_red_vars red;
-
-	red = gentle_red_snapshot(&v->rule, &v->red, q->queue.segments,
-				  now);
-	aqm_common_stats(sch, st, q->params.bandwidth);
-	RED_QUEUE_STATS(st, &q->queue, &v->rule, &red);
-	st->flows = flow_count_snapshot(&v->flows,
-					(u64)q->params.clear * NSEC_PER_USEC, now);
-	st->target = v->target;
-	st->pipe = q->params.pipe;
-	st->vector = v->flows.bits;
+	return aqm_dump(sch, skb);
 }
 
-AQM_KIND(fpq, fpq, FPQ, "Flow-Proportional Queuing with RED (FPQ-RED)",
-	 .ops.peek	= qdisc_peek_head,
-	 .alloc		= fpq_alloc,
-	 .destroy	= fpq_destroy);
+/* Report the options in force, and the state as of now. */
+static int fpq_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
+{
+	struct tc_fpq_xstats st = { .type = TC_AQM_XSTATS_QDISC };
+	const struct fpq_sched_data *q = qdisc_priv(sch);
+	const struct fpq_vars *v = &q->vars;
+	struct gentle_red_vars red;
+	u64 now;
+
+	sch_tree_lock(sch);
+	now = ktime_get_ns();
+	red = gentle_red_snapshot(&v->rule, &v->red, q->queue.segments, now);
+	aqm_common_stats(sch, &st.qdisc);
+	RED_QUEUE_STATS(&st.qdisc, &q->queue, &v->rule, &red);
+	st.qdisc.flows = flow_count_snapshot(&v->flows,
+					     (u64)q->params.clear * NSEC_PER_USEC,
+					     now);
+	st.qdisc.target = v->target;
+	st.qdisc.pipe = q->params.pipe;
+	st.qdisc.vector = v->flows.bits;
+	sch_tree_unlock(sch);
+	return gnet_stats_copy_app(d, &st, sizeof(st));
+}
+
+static struct Qdisc_ops fpq_qdisc_ops __read_mostly = {
+	.id		= "fpq",
+	.priv_size	= sizeof(struct fpq_sched_data),
+	.enqueue	= fpq_enqueue,
+	.dequeue	= fpq_dequeue,
+	.peek		= qdisc_peek_head,
+	.init		= fpq_init,
+	.reset		= fpq_reset,
+	.destroy	= fpq_destroy,
+	.change		= fpq_change,
+	.dump		= fpq_dump,
+	.dump_stats	= fpq_dump_stats,
+	.owner		= THIS_MODULE,
+};
+
+static struct aqm_kind fpq_kind = {
+	.ops		= &fpq_qdisc_ops,
+	.options	= &fpq_options,
+	.bandwidth	= TCA_FPQ_BANDWIDTH,
+	.apply		= fpq_apply,
+};
+
+static int __init fpq_module_init(void)
+{
+	return aqm_register(&fpq_kind);
+}
+
+static void __exit fpq_module_exit(void)
+{
+	aqm_unregister(&fpq_kind);
+}
+
+module_init(fpq_module_init);
+module_exit(fpq_module_exit);
+MODULE_ALIAS_NET_SCH("fpq");
+MODULE_DESCRIPTION("Flow-Proportional Queuing with RED (FPQ-RED) queue discipline");
+MODULE_INFO(protections, OLD_PARENTS_NAME);
+MODULE_AUTHOR("The sch-aqm maintainers");
+MODULE_LICENSE("GPL");
+MODULE_VERSION(AQM_VERSION);

@@ -93,6 +93,9 @@ struct fred_params {
 	TC_FRED_OPTIONS(AQM_PARAM, 0)
 };
 
+AQM_OPTIONS(fred_options, struct fred_params, TC_FRED_OPTIONS);
+AQM_STATS_ARE_WHOLE(struct tc_fred_qdisc_stats, TC_FRED_QDISC_STATS);
+
 /**
  * struct fred_vars - state of the datapath; under the qdisc lock
  * @red: the average, and RED's count
@@ -282,8 +285,10 @@ static int fred_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		return ret;
 	v->number = minor ? flow_hash_of_class(minor, &v->flow_key) :
 			    flow_hash(skb, &v->flow_key);
-	return split_gso_arrival(skb, sch, to_free, q->params.split_gso,
-				 fred_arrival);
+	if (unlikely(queued_is_gso(skb)))
+		return split_gso_enqueue(skb, sch, to_free, q->params.split_gso,
+					 0, fred_arrival);
+	return fred_arrival(skb, sch, to_free, 1, 0);
 }
 
 /* A packet has left the queue. Update its flow. */
@@ -317,10 +322,10 @@ static struct sk_buff *fred_dequeue(struct Qdisc *sch)
 	return skb;
 }
 
-/* For aqm_queue_trim(). */
+/* For aqm_queue_trim(): remove the oldest packet, unless the rest fits. */
 static struct sk_buff *fred_evict(struct Qdisc *sch, bool again)
 {
-	struct sk_buff *skb = plain_fifo_evict(sch);
+	struct sk_buff *skb = aqm_queue_is_over(sch) ? plain_fifo_remove(sch) : NULL;
 
 	if (skb)
 		fred_departed(sch, skb);
@@ -355,12 +360,13 @@ static u32 fred_min_th(const struct fred_params *p)
 }
 
 /* Fill in the defaults, compute the parameters, and reject contradictions. */
-static int fred_derive(struct Qdisc *sch, struct aqm_given *given,
+static int fred_derive(struct Qdisc *sch, struct fred_params *p,
 		       struct netlink_ext_ack *extack)
 {
-	struct fred_params *p = aqm_params_of(fred, given);
-
-	FIFO_LIMITS(p, FRED_MAX_LIMIT);
+	p->bandwidth = aqm_rate(sch, p->bandwidth);
+	p->memory_limit = p->memory_limit ?: aqm_memory(p->limit, p->bandwidth);
+	p->limit = p->limit ?: min_t(u32, fifo_limit(p->bandwidth, p->memory_limit),
+			       FRED_MAX_LIMIT);
 	p->min = p->min ?: fred_min_th(p);
 	p->max = p->max ?: min_t(u64, 2ULL * p->min, GENTLE_RED_MAX_TH);
 	p->minq = p->minq ?: p->limit < 4 * FRED_MANY ? 2 : 4;
@@ -384,108 +390,189 @@ static int fred_derive(struct Qdisc *sch, struct aqm_given *given,
 			       p->memory_limit, extack);
 }
 
-/* Allocate a table of limit flows, unless the present one has this size. */
-static int fred_alloc(struct Qdisc *sch, struct aqm_given *given,
-		      struct aqm_memory *m, struct netlink_ext_ack *extack)
+/* Allocate a table of @limit flows. Return: 0 or an error */
+static int fred_alloc(struct active_flow **flows, u32 limit,
+		      struct netlink_ext_ack *extack)
 {
-	const struct fred_sched_data *q = qdisc_priv(sch);
-	const struct fred_params *p = aqm_params_of(fred, given);
-
-	if (p->limit == q->vars.flows.capacity)
-		return 0;
-	m->block = kvmalloc(active_flows_size(p->limit), GFP_KERNEL_ACCOUNT);
-	if (m->block)
+	*flows = kvmalloc(active_flows_size(limit), GFP_KERNEL_ACCOUNT);
+	if (*flows)
 		return 0;
 	NL_SET_ERR_MSG_MOD(extack, "no memory for the flows");
 	return -ENOMEM;
 }
 
-static void fred_setup(struct Qdisc *sch, struct aqm_given *given,
-		       struct aqm_memory *m)
-{
-	struct fred_sched_data *q = qdisc_priv(sch);
-	const struct fred_params *p = aqm_params_of(fred, given);
-	struct fred_vars *v = &q->vars;
-
-	q->params = *p;
-	aqm_queue_resize(sch, p->limit, p->memory_limit);
-	gentle_red_init(&v->red, &p->red, ktime_get_ns());
-	active_flows_init(&v->flows, m->block, p->limit);
-	seeded_random_init(&v->random, p->seed);
-	get_random_bytes(&v->flow_key, sizeof(v->flow_key));
-}
-
-/* Move the flows to a new table and store their new slots with the packets. */
-static void fred_move(struct Qdisc *sch, struct aqm_memory *m, u32 limit)
+/* Move the flows to a new table and their packets to the new slots. Return: the old one. */
+static struct active_flow *fred_move(struct Qdisc *sch, struct active_flow *flows,
+				     u32 limit)
 {
 	struct fred_sched_data *q = qdisc_priv(sch);
 	struct active_flow *old;
 	struct sk_buff *skb;
 
-	old = active_flows_move(&q->vars.flows, m->block, limit);
+	old = active_flows_move(&q->vars.flows, flows, limit);
 	for (skb = sch->q.head; skb; skb = skb->next)
 		fred_cb(skb)->flow = old[fred_cb(skb)->flow].next;
-	m->block = old;
+	return old;
 }
 
-static void fred_commit(struct Qdisc *sch, struct aqm_given *given,
-			struct aqm_memory *m)
+static int fred_apply(struct Qdisc *sch, struct aqm_given *given,
+		      struct netlink_ext_ack *extack)
 {
+	struct fred_params *p = aqm_params_of(fred, given);
 	struct fred_sched_data *q = qdisc_priv(sch);
-	const struct fred_params *p = aqm_params_of(fred, given);
 	struct fred_vars *v = &q->vars;
+	struct active_flow *flows = NULL;
+	int err;
 
-	gentle_red_settle(&v->red, &q->params.red, &p->red,
-			  q->queue.segments, ktime_get_ns());
+	err = fred_derive(sch, p, extack);
+	if (!err && p->limit != v->flows.capacity)
+		err = fred_alloc(&flows, p->limit, extack);
+	if (err)
+		return err;
+
+	sch_tree_lock(sch);
+	gentle_red_settle(&v->red, &q->params.red, &p->red, q->queue.segments,
+			  ktime_get_ns());
 	gentle_red_follow(&v->red, q->params.bandwidth, p->bandwidth,
 			  q->queue.segments);
 	gentle_red_change(&v->red, &q->params.red, &p->red);
 	q->params = *p;
 	if (aqm_changed(p, TCA_FRED_SEED))
 		seeded_random_init(&v->random, p->seed);
-	aqm_queue_resize(sch, p->limit, p->memory_limit);
+	aqm_set(sch, given, p->bandwidth, p->limit, p->memory_limit);
 	aqm_queue_trim(sch, fred_evict);
-	if (m->block)
-		fred_move(sch, m, p->limit);
+	if (flows)
+		flows = fred_move(sch, flows, p->limit);
+	sch_tree_unlock(sch);
+	kvfree(flows);
+	return 0;
+}
+
+static int fred_change(struct Qdisc *sch, struct nlattr *opt,
+		       struct netlink_ext_ack *extack)
+{
+	return aqm_change(sch, opt, extack);
+}
+
+static struct aqm_kind fred_kind;
+
+static int fred_init(struct Qdisc *sch, struct nlattr *opt,
+		     struct netlink_ext_ack *extack)
+{
+	struct fred_sched_data *q = qdisc_priv(sch);
+	struct fred_params *p = &q->params;
+	struct fred_vars *v = &q->vars;
+	struct active_flow *flows;
+	int err;
+
+	err = aqm_init(sch, &fred_kind, &p->given, opt, extack);
+	if (!err)
+		err = fred_derive(sch, p, extack);
+	if (!err)
+		err = fred_alloc(&flows, p->limit, extack);
+	if (err)
+		return err;
+
+	aqm_set(sch, &p->given, p->bandwidth, p->limit, p->memory_limit);
+	gentle_red_init(&v->red, &p->red, ktime_get_ns());
+	active_flows_init(&v->flows, flows, p->limit);
+	seeded_random_init(&v->random, p->seed);
+	get_random_bytes(&v->flow_key, sizeof(v->flow_key));
+	return aqm_start(sch, extack);
 }
 
 static void fred_destroy(struct Qdisc *sch)
 {
 	struct fred_sched_data *q = qdisc_priv(sch);
 
+	aqm_destroy(sch);
 	kvfree(q->vars.flows.flows);
 }
 
-/* Report the options in force, and the state as of now. */
-static void fred_stats(struct Qdisc *sch, void *stats)
+static int fred_dump(struct Qdisc *sch, struct sk_buff *skb)
 {
+	return aqm_dump(sch, skb);
+}
+
+/* Report the options in force, and the state as of now. */
+static int fred_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
+{
+	struct tc_fred_xstats st = { .type = TC_AQM_XSTATS_QDISC };
 	const struct fred_sched_data *q = qdisc_priv(sch);
 	const struct gentle_red_params *rp = &q->params.red;
-	struct tc_fred_qdisc_stats *st = stats;
-	const struct fred_vars *v = &q->vars;
 	const struct fred_params *p = &q->params;
+	const struct fred_vars *v = &q->vars;
 	const u64 *drops = q->queue.drops;
 	struct gentle_red_vars red;
 
+	sch_tree_lock(sch);
 	red = gentle_red_snapshot(rp, &v->red, q->queue.segments,
 				  ktime_get_ns());
-	aqm_common_stats(sch, st, p->bandwidth);
-	RED_QUEUE_STATS(st, &q->queue, rp, &red);
-	st->maxq_drop = drops[FRED_DROP_MAXQ];
-	st->twice_drop = drops[FRED_DROP_TWICE];
-	st->avgcq_drop = drops[FRED_DROP_AVGCQ];
-	st->drop_filter = drops[AQM_DROP_FILTER];
-	st->avgcq = fred_avgcq(v, red.avg);
-	st->active = v->flows.count;
-	st->struck = v->struck;
-	st->maxq = fred_maxq(p, red.avg);
+	aqm_common_stats(sch, &st.qdisc);
+	RED_QUEUE_STATS(&st.qdisc, &q->queue, rp, &red);
+	st.qdisc.maxq_drop = drops[FRED_DROP_MAXQ];
+	st.qdisc.twice_drop = drops[FRED_DROP_TWICE];
+	st.qdisc.avgcq_drop = drops[FRED_DROP_AVGCQ];
+	st.qdisc.drop_filter = drops[AQM_DROP_FILTER];
+	st.qdisc.avgcq = fred_avgcq(v, red.avg);
+	st.qdisc.active = v->flows.count;
+	st.qdisc.struck = v->struck;
+	st.qdisc.maxq = fred_maxq(p, red.avg);
 	if (p->two_packet && fred_is_crowded(p, red.avg))
-		st->probability = 0;
-	st->minq = p->minq;
+		st.qdisc.probability = 0;
+	st.qdisc.minq = p->minq;
+	sch_tree_unlock(sch);
+	return gnet_stats_copy_app(d, &st, sizeof(st));
 }
 
-AQM_KIND(fred, fred, FRED, "Flow Random Early Drop (FRED)",
-	 .ops.cl_ops	= &filter_class_ops,
-	 .ops.peek	= qdisc_peek_head,
-	 .alloc		= fred_alloc,
-	 .destroy	= fred_destroy);
+static const struct Qdisc_class_ops fred_class_ops = {
+	.leaf		= filter_class_leaf,
+	.find		= filter_class_find,
+	.walk		= filter_class_walk,
+	.tcf_block	= aqm_tcf_block,
+	.bind_tcf	= filter_class_bind,
+	.unbind_tcf	= filter_class_unbind,
+	.dump		= filter_class_dump,
+};
+
+static struct Qdisc_ops fred_qdisc_ops __read_mostly = {
+	.cl_ops		= &fred_class_ops,
+	.id		= "fred",
+	.priv_size	= sizeof(struct fred_sched_data),
+	.enqueue	= fred_enqueue,
+	.dequeue	= fred_dequeue,
+	.peek		= qdisc_peek_head,
+	.init		= fred_init,
+	.reset		= fred_reset,
+	.destroy	= fred_destroy,
+	.change		= fred_change,
+	.dump		= fred_dump,
+	.dump_stats	= fred_dump_stats,
+	.owner		= THIS_MODULE,
+};
+
+static struct aqm_kind fred_kind = {
+	.ops		= &fred_qdisc_ops,
+	.options	= &fred_options,
+	.bandwidth	= TCA_FRED_BANDWIDTH,
+	.apply		= fred_apply,
+};
+
+static int __init fred_module_init(void)
+{
+	return aqm_register(&fred_kind);
+}
+
+static void __exit fred_module_exit(void)
+{
+	aqm_unregister(&fred_kind);
+}
+
+module_init(fred_module_init);
+module_exit(fred_module_exit);
+MODULE_ALIAS_NET_SCH("fred");
+MODULE_DESCRIPTION("Flow Random Early Drop (FRED) queue discipline");
+MODULE_INFO(protections, OLD_PARENTS_NAME);
+MODULE_AUTHOR("The sch-aqm maintainers");
+MODULE_LICENSE("GPL");
+MODULE_VERSION(AQM_VERSION);

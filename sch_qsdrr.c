@@ -52,7 +52,7 @@
  * Parameters, their units and ranges: TC_QSDRR_OPTIONS.
  */
 
-#include <aqm/flow_qdisc.h>
+#include <aqm/flow_buffer.h>
 #include <aqm/length_index.h>
 #include <uapi/linux/pkt_sched_qsdrr.h>
 
@@ -82,6 +82,10 @@ struct qsdrr_params {
 
 	TC_QSDRR_OPTIONS(AQM_PARAM, 0)
 };
+
+AQM_OPTIONS(qsdrr_options, struct qsdrr_params, TC_QSDRR_OPTIONS);
+AQM_STATS_ARE_WHOLE(struct tc_qsdrr_qdisc_stats, TC_QSDRR_QDISC_STATS);
+AQM_STATS_ARE_WHOLE(struct tc_qsdrr_class_stats, TC_QSDRR_CLASS_STATS);
 
 /**
  * struct qsdrr_vars - state of the datapath; under the qdisc lock
@@ -134,38 +138,19 @@ static bool qsdrr_q_is_shortest(const struct qsdrr_vars *v)
 						 &v->q->by_length);
 }
 
-/*
- * Figure 1: select the queue to discard from. While the queue that the same
- * arrival has already discarded from holds a packet, it stays the victim.
- */
-static struct flow_queue *qsdrr_victim(struct Qdisc *sch, bool again)
-{
-	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	struct qsdrr_vars *v = &q->vars;
-
-	if (q->params.hysteresis) {
-		if (again && v->q->fq.head)
-			return &v->q->fq;
-		if (v->q && !qsdrr_q_is_shortest(v))
-			return &v->q->fq;
-	}
-	v->q = qsdrr_longest(v);
-	v->q_chosen++;
-	return &v->q->fq;
-}
-
-static __always_inline void qsdrr_added(struct Qdisc *sch,
-					struct flow_queue *fq,
-					const struct sk_buff *skb, bool first)
+/* Queue an arrival that fits. */
+static __always_inline void qsdrr_add(struct Qdisc *sch, struct flow_queue *fq,
+				      struct sk_buff *skb, u32 segments)
 {
 	struct qsdrr_flow *flow = qsdrr_flow(fq);
 
+	flow_buffer_add(sch, fq, skb, segments);
 	flow->backlog += qdisc_pkt_len(skb);
 	qsdrr_update(sch, flow);
 }
 
-static __always_inline void qsdrr_removed(struct Qdisc *sch,
-					  struct flow_queue *fq,
+/* Account for a packet that was removed from its queue. */
+static __always_inline void qsdrr_removed(struct Qdisc *sch, struct flow_queue *fq,
 					  const struct sk_buff *skb)
 {
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
@@ -177,79 +162,298 @@ static __always_inline void qsdrr_removed(struct Qdisc *sch,
 		flow_ways_idle_hottest(&q->buffer.ways, fq->turn.number);
 }
 
-static void qsdrr_purged(struct Qdisc *sch, struct flow_queue *fq)
+/* Remove the first packet of a queue, to drop it. */
+static struct sk_buff *qsdrr_remove(struct Qdisc *sch, struct qsdrr_flow *flow)
 {
-	struct qsdrr_flow *flow = qsdrr_flow(fq);
+	struct sk_buff *skb = flow_buffer_evict(sch, &flow->fq);
 
-	flow->backlog = 0;
-	qsdrr_update(sch, flow);
+	qsdrr_removed(sch, &flow->fq, skb);
+	return skb;
 }
 
-static void qsdrr_forget(struct Qdisc *sch)
+/*
+ * Figure 1: select the queue to discard from. At least one has a packet. If the same
+ * arrival has already discarded from a queue (@again), and it still holds a packet, it
+ * stays the victim.
+ */
+static struct qsdrr_flow *qsdrr_victim(struct qsdrr_sched_data *q, bool again)
+{
+	struct qsdrr_vars *v = &q->vars;
+
+	if (q->params.hysteresis) {
+		if (again && v->q->fq.head)
+			return v->q;
+		if (v->q && !qsdrr_q_is_shortest(v))
+			return v->q;
+	}
+	v->q = qsdrr_longest(v);
+	v->q_chosen++;
+	return v->q;
+}
+
+/* Make room for an arrival, and queue it. Report to the parents only if @report. */
+static noinline int qsdrr_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
+				       struct flow_queue *fq, u32 segments,
+				       struct sk_buff **to_free, bool report)
+{
+	struct parents_before before = parents_before(sch);
+	struct qsdrr_sched_data *q = qdisc_priv(sch);
+	int verdict = NET_XMIT_SUCCESS;
+	struct qsdrr_flow *victim;
+	struct sk_buff *lost;
+	enum aqm_drop cause;
+	bool again = false;
+
+	flow_buffer_overflow(sch);
+	if (aqm_queue_is_oversize(&q->buffer.queue, skb, segments))
+		return flow_buffer_refuse(skb, sch, fq, to_free);
+	for (; (cause = aqm_queue_full(&q->buffer.queue, skb, segments)); again = true) {
+		victim = qsdrr_victim(q, again);
+		lost = qsdrr_remove(sch, victim);
+		aqm_queue_lost(sch, lost, cause);
+		__qdisc_drop(lost, to_free);
+		if (&victim->fq == fq)
+			verdict = NET_XMIT_CN;
+	}
+	qsdrr_add(sch, fq, skb, segments);
+	if (!report)
+		return verdict;
+	return parents_report(sch, &before, qdisc_pkt_len(skb), verdict);
+}
+
+/* Queue a packet, or a segment of it, for which the caller reports to the parents. */
+static int qsdrr_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
+			     struct sk_buff **to_free, u32 segments, u32 number)
 {
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
+	struct flow_queue *fq = flow_rounds_queue(&q->buffer.rounds, number);
 
+	if (aqm_queue_full(&q->buffer.queue, skb, segments))
+		return qsdrr_enqueue_full(skb, sch, fq, segments, to_free, false);
+	qsdrr_add(sch, fq, skb, segments);
+	return NET_XMIT_SUCCESS;
+}
+
+static int qsdrr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+			 struct sk_buff **to_free)
+{
+	struct qsdrr_sched_data *q = qdisc_priv(sch);
+	struct flow_buffer *b = &q->buffer;
+	struct flow_queue *fq;
+
+	if (unlikely(!flow_buffer_is_plain(b, sch, skb)))
+		return flow_buffer_enqueue_other(skb, sch, to_free, qsdrr_enqueue_one);
+	fq = flow_rounds_queue(&b->rounds, flow_buffer_hash(b, skb));
+	if (unlikely(aqm_queue_full(&b->queue, skb, 1)))
+		return qsdrr_enqueue_full(skb, sch, fq, 1, to_free, true);
+	qsdrr_add(sch, fq, skb, 1);
+	return NET_XMIT_SUCCESS;
+}
+
+static struct sk_buff *qsdrr_dequeue(struct Qdisc *sch)
+{
+	struct qsdrr_sched_data *q = qdisc_priv(sch);
+	struct flow_queue *fq;
+	struct sk_buff *skb;
+
+	fq = flow_rounds_next(&q->buffer.rounds);
+	if (!fq)
+		return NULL;
+	skb = flow_buffer_send(sch, fq);
+	flow_rounds_prefetch(&q->buffer.rounds);
+	qsdrr_removed(sch, fq, skb);
+	return skb;
+}
+
+/* Also called after a failed init. */
+static void qsdrr_reset(struct Qdisc *sch)
+{
+	struct qsdrr_sched_data *q = qdisc_priv(sch);
+	struct flow_queue *fq;
+
+	while ((fq = flow_buffer_purge(sch))) {
+		qsdrr_flow(fq)->backlog = 0;
+		qsdrr_update(sch, qsdrr_flow(fq));
+	}
 	q->vars.q = NULL;
 }
 
-static const struct victim_rule qsdrr_rule = {
-	.victim		= qsdrr_victim,
-	.added		= qsdrr_added,
-	.discarded	= qsdrr_removed,
-	.sent		= qsdrr_removed,
-	.purged		= qsdrr_purged,
-	.forget		= qsdrr_forget,
-};
-
-FLOW_QDISC(qsdrr, qsdrr_rule);
-
-static void qsdrr_setup(struct Qdisc *sch, struct aqm_given *given,
-			struct aqm_memory *m)
+/* For aqm_queue_trim(): remove a packet by the rule, unless the rest fits. */
+static struct sk_buff *qsdrr_evict(struct Qdisc *sch, bool again)
 {
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	const struct qsdrr_params *p = aqm_params_of(qsdrr, given);
-	const struct flow_buffer_params b = FLOW_BUFFER_PARAMS(p);
 
-	flow_buffer_init(sch, &b);
+	return aqm_queue_is_over(sch) ? qsdrr_remove(sch, qsdrr_victim(q, again)) : NULL;
+}
+
+/* Compute the options that were not given. */
+static int qsdrr_derive(struct Qdisc *sch, struct qsdrr_params *p,
+			struct netlink_ext_ack *extack)
+{
+	u64 rate = aqm_rate(sch, p->bandwidth);
+	int err = flow_buffer_check(sch, p->flows, extack);
+
+	if (err)
+		return err;
+	p->memory_limit = p->memory_limit ?: aqm_memory(p->limit, rate);
+	aqm_warn_of_memory(sch, p->memory_limit, extack);
+	p->quantum = p->quantum ?: flow_buffer_quantum(sch);
+	/* Nothing else depends on the bandwidth. */
+	if (!p->limit) {
+		p->bandwidth = rate;
+		p->limit = flow_buffer_limit(sch, rate);
+	}
+	return 0;
+}
+
+static int qsdrr_apply(struct Qdisc *sch, struct aqm_given *given,
+		       struct netlink_ext_ack *extack)
+{
+	struct qsdrr_params *p = aqm_params_of(qsdrr, given);
+	struct qsdrr_sched_data *q = qdisc_priv(sch);
+	int err = qsdrr_derive(sch, p, extack);
+
+	if (err)
+		return err;
+
+	sch_tree_lock(sch);
+	aqm_set(sch, given, p->bandwidth, p->limit, p->memory_limit);
+	flow_buffer_set(sch, p->quantum, p->avoid_collisions, p->split_gso);
 	q->params = *p;
+	aqm_queue_trim(sch, qsdrr_evict);
+	sch_tree_unlock(sch);
+	return 0;
+}
+
+static int qsdrr_change(struct Qdisc *sch, struct nlattr *opt,
+			struct netlink_ext_ack *extack)
+{
+	return aqm_change(sch, opt, extack);
+}
+
+static struct aqm_kind qsdrr_kind;
+
+static int qsdrr_init(struct Qdisc *sch, struct nlattr *opt,
+		      struct netlink_ext_ack *extack)
+{
+	struct qsdrr_sched_data *q = qdisc_priv(sch);
+	struct qsdrr_params *p = &q->params;
+	int err;
+
+	err = aqm_init(sch, &qsdrr_kind, &p->given, opt, extack);
+	if (!err)
+		err = qsdrr_derive(sch, p, extack);
+	if (!err)
+		err = flow_buffer_init(sch, p->flows, extack);
+	if (err)
+		return err;
+
+	aqm_set(sch, &p->given, p->bandwidth, p->limit, p->memory_limit);
+	flow_buffer_set(sch, p->quantum, p->avoid_collisions, p->split_gso);
 	length_index_init(&q->vars.by_length,
 			  &qsdrr_flow(q->buffer.rounds.queues)->by_length,
 			  p->flows);
 	sch->flags |= TCQ_F_CAN_BYPASS;
+	return aqm_start(sch, extack);
 }
 
-static void qsdrr_commit(struct Qdisc *sch, struct aqm_given *given,
-			 struct aqm_memory *m)
+static void qsdrr_destroy(struct Qdisc *sch)
 {
-	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	const struct qsdrr_params *p = aqm_params_of(qsdrr, given);
-	const struct flow_buffer_params b = FLOW_BUFFER_PARAMS(p);
-
-	flow_buffer_set(sch, &b);
-	q->params = *p;
-	aqm_queue_trim(sch, qsdrr_evict);
+	aqm_destroy(sch);
+	flow_buffer_destroy(sch);
 }
 
-static void qsdrr_stats(struct Qdisc *sch, void *stats)
+static int qsdrr_dump(struct Qdisc *sch, struct sk_buff *skb)
 {
-	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	struct tc_qsdrr_qdisc_stats *st = stats;
-
-	flow_buffer_stats(sch, st);
-	st->q_chosen = q->vars.q_chosen;
-	st->q = q->vars.q ? flow_qdisc_classid(&q->vars.q->fq) : 0;
+	return aqm_dump(sch, skb);
 }
 
-static void qsdrr_class_stats(struct Qdisc *sch, struct flow_queue *fq,
-			      s64 deficit, void *xstats)
+static int qsdrr_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 {
+	struct tc_qsdrr_xstats st = { .type = TC_AQM_XSTATS_QDISC };
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
-	struct tc_qsdrr_xstats *st = xstats;
 
-	st->cls.queue = flow_qdisc_classid(fq);
-	st->cls.deficit = deficit;
-	st->cls.is_q = q->vars.q &&
-		       st->cls.queue == flow_qdisc_classid(&q->vars.q->fq);
+	sch_tree_lock(sch);
+	flow_buffer_stats(sch, &st.qdisc);
+	st.qdisc.q_chosen = q->vars.q_chosen;
+	if (q->vars.q)
+		st.qdisc.q = flow_buffer_classid(&q->vars.q->fq);
+	sch_tree_unlock(sch);
+	return gnet_stats_copy_app(d, &st, sizeof(st));
 }
 
-FLOW_AQM_KIND(qsdrr, QSDRR, "Queue State Deficit Round Robin (QSDRR)");
+static int qsdrr_dump_class_stats(struct Qdisc *sch, unsigned long cl,
+				  struct gnet_dump *d)
+{
+	struct tc_qsdrr_xstats st = { .type = TC_AQM_XSTATS_CLASS };
+	struct qsdrr_sched_data *q = qdisc_priv(sch);
+	struct gnet_stats_queue qs = {};
+	struct flow_queue *fq;
+
+	sch_tree_lock(sch);
+	flow_buffer_count(sch, cl, &qs);
+	fq = flow_buffer_class(&q->buffer, cl);
+	st.cls.queue = flow_buffer_classid(fq);
+	st.cls.deficit = flow_queue_account(&q->buffer.rounds, fq, q->buffer.quantum);
+	st.cls.is_q = q->vars.q &&
+		      st.cls.queue == flow_buffer_classid(&q->vars.q->fq);
+	sch_tree_unlock(sch);
+
+	if (gnet_stats_copy_queue(d, NULL, &qs, qs.qlen) < 0)
+		return -1;
+	return gnet_stats_copy_app(d, &st, sizeof(st));
+}
+
+static const struct Qdisc_class_ops qsdrr_class_ops = {
+	.leaf		= filter_class_leaf,
+	.find		= filter_class_find,
+	.walk		= flow_buffer_walk,
+	.tcf_block	= aqm_tcf_block,
+	.bind_tcf	= filter_class_bind,
+	.unbind_tcf	= filter_class_unbind,
+	.dump		= filter_class_dump,
+	.dump_stats	= qsdrr_dump_class_stats,
+};
+
+static struct Qdisc_ops qsdrr_qdisc_ops __read_mostly = {
+	.cl_ops		= &qsdrr_class_ops,
+	.id		= "qsdrr",
+	.priv_size	= sizeof(struct qsdrr_sched_data),
+	.enqueue	= qsdrr_enqueue,
+	.dequeue	= qsdrr_dequeue,
+	.peek		= qdisc_peek_dequeued,
+	.init		= qsdrr_init,
+	.reset		= qsdrr_reset,
+	.destroy	= qsdrr_destroy,
+	.change		= qsdrr_change,
+	.dump		= qsdrr_dump,
+	.dump_stats	= qsdrr_dump_stats,
+	.owner		= THIS_MODULE,
+};
+
+static struct aqm_kind qsdrr_kind = {
+	.ops		= &qsdrr_qdisc_ops,
+	.options	= &qsdrr_options,
+	.bandwidth	= TCA_QSDRR_BANDWIDTH,
+	.follows_mtu	= true,
+	.apply		= qsdrr_apply,
+};
+
+static int __init qsdrr_module_init(void)
+{
+	return aqm_register(&qsdrr_kind);
+}
+
+static void __exit qsdrr_module_exit(void)
+{
+	aqm_unregister(&qsdrr_kind);
+}
+
+module_init(qsdrr_module_init);
+module_exit(qsdrr_module_exit);
+MODULE_ALIAS_NET_SCH("qsdrr");
+MODULE_DESCRIPTION("Queue State Deficit Round Robin (QSDRR) queue discipline");
+MODULE_INFO(protections, OLD_PARENTS_NAME);
+MODULE_AUTHOR("The sch-aqm maintainers");
+MODULE_LICENSE("GPL");
+MODULE_VERSION(AQM_VERSION);

@@ -95,6 +95,8 @@ struct redtail_params {
 	TC_REDTAIL_OPTIONS(AQM_PARAM, 0)
 };
 
+AQM_OPTIONS(redtail_options, struct redtail_params, TC_REDTAIL_OPTIONS);
+AQM_STATS_ARE_WHOLE(struct tc_redtail_qdisc_stats, TC_REDTAIL_QDISC_STATS);
 AQM_STATS_ARE_WHOLE(struct tc_redtail_class_stats, TC_REDTAIL_CLASS_STATS);
 
 static_assert(REDTAIL_MAX_LIMIT == SHORT_SHARE_MAX_TH);
@@ -327,8 +329,10 @@ static int redtail_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		minor = redtail_classify(q, skb) + 1;
 	v->arriving = &v->queues[minor - 1];
 	/* The segments of a packet stay together. */
-	return split_gso_arrival(skb, sch, to_free, q->params.split_gso,
-				 redtail_enqueue_one);
+	if (unlikely(queued_is_gso(skb)))
+		return split_gso_enqueue(skb, sch, to_free, q->params.split_gso,
+					 0, redtail_enqueue_one);
+	return redtail_enqueue_one(skb, sch, to_free, 1, 0);
 }
 
 /* Take the first packet of a queue that is not empty. */
@@ -448,13 +452,14 @@ static u32 redtail_limit(u64 bandwidth, u32 memory_limit)
 				       REDTAIL_MAX_LIMIT));
 }
 
-static int redtail_derive(struct Qdisc *sch, struct aqm_given *given,
+static int redtail_derive(struct Qdisc *sch, struct redtail_params *p,
 			  struct netlink_ext_ack *extack)
 {
-	struct redtail_params *p = aqm_params_of(redtail, given);
 	struct gentle_red_params *red = &p->red;
 	const char *wrong;
 
+	p->bandwidth = aqm_rate(sch, p->bandwidth);
+	p->memory_limit = p->memory_limit ?: aqm_memory(p->limit, p->bandwidth);
 	p->limit = p->limit ?: redtail_limit(p->bandwidth, p->memory_limit);
 	p->min1 = redtail_threshold(p->min1, p->limit, 1, 80, 1);
 	p->max1 = redtail_threshold(p->max1, p->limit, 3, 16, 2);
@@ -509,22 +514,19 @@ static int redtail_derive(struct Qdisc *sch, struct aqm_given *given,
 	return 0;
 }
 
-/* Allocate a flow table, unless the present one has the right size. */
-static int redtail_alloc(struct Qdisc *sch, struct aqm_given *given,
-			 struct aqm_memory *m, struct netlink_ext_ack *extack)
+/* Allocate a flow table. Return: 0 or an error */
+static int redtail_alloc(struct flow_age_table *t, u32 flows,
+			 struct netlink_ext_ack *extack)
 {
-	const struct redtail_sched_data *q = qdisc_priv(sch);
-	const struct redtail_params *p = aqm_params_of(redtail, given);
-	u32 sets = flow_age_sets(p->flows);
+	u32 sets = flow_age_sets(flows);
 
-	if (p->flows == q->params.flows)
+	t->slots = kvcalloc(sets, FLOW_AGE_SET, GFP_KERNEL_ACCOUNT);
+	/* One block for both would be rounded up to a power of two. */
+	t->orders = kvcalloc(sets, sizeof(u64), GFP_KERNEL_ACCOUNT);
+	if (t->slots && t->orders)
 		return 0;
-	m->block = kvcalloc(sets, FLOW_AGE_SET, GFP_KERNEL_ACCOUNT);
-	m->more = kvcalloc(sets, sizeof(u64), GFP_KERNEL_ACCOUNT);
-	if (m->block && m->more)
-		return 0;
-	kvfree(m->block);
-	kvfree(m->more);
+	kvfree(t->slots);
+	kvfree(t->orders);
 	NL_SET_ERR_MSG_MOD(extack, "no memory for the flow table");
 	return -ENOMEM;
 }
@@ -561,65 +563,103 @@ static void redtail_change_red(struct redtail_sched_data *q,
 		floating_red_keep(&p->floating, &v->red_now, min_th);
 }
 
-static void redtail_setup(struct Qdisc *sch, struct aqm_given *given,
-			  struct aqm_memory *m)
+static int redtail_apply(struct Qdisc *sch, struct aqm_given *given,
+			 struct netlink_ext_ack *extack)
+{
+	struct redtail_params *p = aqm_params_of(redtail, given);
+	struct redtail_sched_data *q = qdisc_priv(sch);
+	bool seed = aqm_changed(p, TCA_REDTAIL_SEED);
+	struct redtail_vars *v = &q->vars;
+	struct flow_age_table flows = {}, old;
+	int err;
+
+	err = redtail_derive(sch, p, extack);
+	if (!err && p->flows != q->params.flows)
+		err = redtail_alloc(&flows, p->flows, extack);
+	if (err)
+		return err;
+
+	sch_tree_lock(sch);
+	if (seed)
+		redtail_seed(v, p->seed);
+	/* These change the position of a flow, so the table starts empty. */
+	if (flows.slots) {
+		old = v->flows;
+		flow_age_init(&v->flows, flows.slots, flows.orders,
+			      flow_age_sets(p->flows));
+		flows = old;
+	} else if (seed || p->key != q->params.key) {
+		flow_age_forget(&v->flows);
+	}
+	redtail_change_red(q, p);
+	q->params = *p;
+	aqm_set(sch, given, p->bandwidth, p->limit, p->memory_limit);
+	aqm_queue_trim(sch, redtail_evict);
+	sch_tree_unlock(sch);
+	kvfree(flows.slots);
+	kvfree(flows.orders);
+	return 0;
+}
+
+static int redtail_change(struct Qdisc *sch, struct nlattr *opt,
+			  struct netlink_ext_ack *extack)
+{
+	return aqm_change(sch, opt, extack);
+}
+
+static struct aqm_kind redtail_kind;
+
+static int redtail_init(struct Qdisc *sch, struct nlattr *opt,
+			struct netlink_ext_ack *extack)
 {
 	struct redtail_sched_data *q = qdisc_priv(sch);
-	const struct redtail_params *p = aqm_params_of(redtail, given);
+	struct redtail_params *p = &q->params;
 	struct redtail_vars *v = &q->vars;
-	u64 now = ktime_get_ns();
+	struct flow_age_table flows;
+	u64 now;
+	int err;
 
-	q->params = *p;
-	aqm_queue_resize(sch, p->limit, p->memory_limit);
-	flow_age_init(&v->flows, m->block, m->more,
+	err = aqm_init(sch, &redtail_kind, &p->given, opt, extack);
+	if (!err)
+		err = redtail_derive(sch, p, extack);
+	if (!err)
+		err = redtail_alloc(&flows, p->flows, extack);
+	if (err)
+		return err;
+
+	aqm_set(sch, &p->given, p->bandwidth, p->limit, p->memory_limit);
+	now = ktime_get_ns();
+	flow_age_init(&v->flows, flows.slots, flows.orders,
 		      flow_age_sets(p->flows));
 	redtail_seed(v, p->seed);
 	v->red_now = p->red;
 	gentle_red_init(&v->red, &p->red, now);
 	v->move_at = now + GENTLE_RED_INTERVAL;
-}
-
-static void redtail_commit(struct Qdisc *sch, struct aqm_given *given,
-			   struct aqm_memory *m)
-{
-	struct redtail_sched_data *q = qdisc_priv(sch);
-	const struct redtail_params *p = aqm_params_of(redtail, given);
-	struct redtail_vars *v = &q->vars;
-	struct flow_age_table old = v->flows;
-
-	if (aqm_changed(p, TCA_REDTAIL_SEED))
-		redtail_seed(v, p->seed);
-	/* These change the position of a flow, so the table starts empty. */
-	if (m->block) {
-		flow_age_init(&v->flows, m->block, m->more,
-			      flow_age_sets(p->flows));
-		m->block = old.slots;
-		m->more = old.orders;
-	} else if (aqm_changed(p, TCA_REDTAIL_SEED) || p->key != q->params.key) {
-		flow_age_forget(&v->flows);
-	}
-	redtail_change_red(q, p);
-	q->params = *p;
-	aqm_queue_resize(sch, p->limit, p->memory_limit);
-	aqm_queue_trim(sch, redtail_evict);
+	return aqm_start(sch, extack);
 }
 
 static void redtail_destroy(struct Qdisc *sch)
 {
 	struct redtail_sched_data *q = qdisc_priv(sch);
 
+	aqm_destroy(sch);
 	kvfree(q->vars.flows.slots);
 	kvfree(q->vars.flows.orders);
 }
 
-static void redtail_stats(struct Qdisc *sch, void *stats)
+static int redtail_dump(struct Qdisc *sch, struct sk_buff *skb)
+{
+	return aqm_dump(sch, skb);
+}
+
+/* Fill in the state as of now. */
+static void redtail_stats(struct Qdisc *sch, struct tc_redtail_qdisc_stats *st)
 {
 	const struct redtail_sched_data *q = qdisc_priv(sch);
 	const struct redtail_queue *s = &q->vars.queues[REDTAIL_SHORT];
 	const struct redtail_queue *l = &q->vars.queues[REDTAIL_LONG];
 	const struct redtail_stats *c = &q->stats;
 	const struct redtail_params *p = &q->params;
-	struct tc_redtail_qdisc_stats *st = stats;
 	struct gentle_red_vars red;
 
 	red = gentle_red_snapshot(&q->vars.red_now, &q->vars.red, l->backlog,
@@ -656,7 +696,17 @@ static void redtail_stats(struct Qdisc *sch, void *stats)
 		.flows_evicted	= c->flows.evicted,
 	};
 	AQM_SIGNAL_STATS(st, &q->queue);
-	aqm_common_stats(sch, st, p->bandwidth);
+	aqm_common_stats(sch, st);
+}
+
+static int redtail_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
+{
+	struct tc_redtail_xstats st = { .type = TC_AQM_XSTATS_QDISC };
+
+	sch_tree_lock(sch);
+	redtail_stats(sch, &st.qdisc);
+	sch_tree_unlock(sch);
+	return gnet_stats_copy_app(d, &st, sizeof(st));
 }
 
 static int redtail_dump_class_stats(struct Qdisc *sch, unsigned long cl,
@@ -704,11 +754,55 @@ static void redtail_walk(struct Qdisc *sch, struct qdisc_walker *arg)
 	aqm_walk(sch, arg, REDTAIL_QUEUES);
 }
 
-static const struct Qdisc_class_ops redtail_class_ops =
-	AQM_CLASS_OPS(redtail_walk, redtail_dump_class_stats);
+static const struct Qdisc_class_ops redtail_class_ops = {
+	.leaf		= filter_class_leaf,
+	.find		= filter_class_find,
+	.walk		= redtail_walk,
+	.tcf_block	= aqm_tcf_block,
+	.bind_tcf	= filter_class_bind,
+	.unbind_tcf	= filter_class_unbind,
+	.dump		= filter_class_dump,
+	.dump_stats	= redtail_dump_class_stats,
+};
 
-AQM_KIND(redtail, redtail, REDTAIL, "RED+Tail",
-	 .ops.cl_ops	= &redtail_class_ops,
-	 .ops.peek	= qdisc_peek_dequeued,
-	 .alloc		= redtail_alloc,
-	 .destroy	= redtail_destroy);
+static struct Qdisc_ops redtail_qdisc_ops __read_mostly = {
+	.cl_ops		= &redtail_class_ops,
+	.id		= "redtail",
+	.priv_size	= sizeof(struct redtail_sched_data),
+	.enqueue	= redtail_enqueue,
+	.dequeue	= redtail_dequeue,
+	.peek		= qdisc_peek_dequeued,
+	.init		= redtail_init,
+	.reset		= redtail_reset,
+	.destroy	= redtail_destroy,
+	.change		= redtail_change,
+	.dump		= redtail_dump,
+	.dump_stats	= redtail_dump_stats,
+	.owner		= THIS_MODULE,
+};
+
+static struct aqm_kind redtail_kind = {
+	.ops		= &redtail_qdisc_ops,
+	.options	= &redtail_options,
+	.bandwidth	= TCA_REDTAIL_BANDWIDTH,
+	.apply		= redtail_apply,
+};
+
+static int __init redtail_module_init(void)
+{
+	return aqm_register(&redtail_kind);
+}
+
+static void __exit redtail_module_exit(void)
+{
+	aqm_unregister(&redtail_kind);
+}
+
+module_init(redtail_module_init);
+module_exit(redtail_module_exit);
+MODULE_ALIAS_NET_SCH("redtail");
+MODULE_DESCRIPTION("RED+Tail queue discipline");
+MODULE_INFO(protections, OLD_PARENTS_NAME);
+MODULE_AUTHOR("The sch-aqm maintainers");
+MODULE_LICENSE("GPL");
+MODULE_VERSION(AQM_VERSION);

@@ -62,7 +62,7 @@
 
 #include <linux/ktime.h>
 #include <net/pkt_sched.h>
-#include <aqm/flow_qdisc.h>
+#include <aqm/flow_buffer.h>
 #include <aqm/packet_network.h>
 #include <aqm/standing_delay.h>
 #include <aqm/throughput_index.h>
@@ -102,6 +102,10 @@ struct tdrr_params {
 	TC_TDRR_OPTIONS(AQM_PARAM, 0)
 };
 
+AQM_OPTIONS(tdrr_options, struct tdrr_params, TC_TDRR_OPTIONS);
+AQM_STATS_ARE_WHOLE(struct tc_tdrr_qdisc_stats, TC_TDRR_QDISC_STATS);
+AQM_STATS_ARE_WHOLE(struct tc_tdrr_class_stats, TC_TDRR_CLASS_STATS);
+
 /**
  * struct tdrr_vars - state of the datapath; under the qdisc lock
  * @victims: discards by a full buffer that hit another queue than the one before
@@ -138,39 +142,11 @@ static struct tdrr_flow *tdrr_top(struct tdrr_sched_data *q)
 	return top ? container_of(top, struct tdrr_flow, sent) : NULL;
 }
 
-/* The rule: select the queue to discard from. */
-static struct flow_queue *tdrr_victim(struct Qdisc *sch, bool again)
-{
-	struct tdrr_sched_data *q = qdisc_priv(sch);
-	struct tdrr_flow *top = tdrr_top(q);
-
-	if (top != q->vars.victim)
-		q->vars.victims++;
-	q->vars.victim = top;
-	return &top->fq;
-}
-
-static __always_inline void tdrr_added(struct Qdisc *sch,
-				       struct flow_queue *fq,
-				       const struct sk_buff *skb, bool first)
-{
-	struct tdrr_sched_data *q = qdisc_priv(sch);
-	struct throughput_index *ti = &q->vars.by_throughput;
-	struct tdrr_flow *flow = tdrr_flow(fq);
-
-	if (!first)
-		return;
-	if (q->params.sparse && throughput_index_is_low(ti, &flow->sent))
-		q->vars.went_first += flow_queue_hasten(&q->buffer.rounds, fq);
-	throughput_index_add(ti, &flow->sent);
-}
-
 /*
  * A queue that became empty keeps its throughput. Tell flow_ways.h how hot it is,
  * so that a new flow takes the coldest empty queue.
  */
-static __always_inline void tdrr_emptied(struct tdrr_sched_data *q,
-					 const struct tdrr_flow *flow)
+static void tdrr_emptied(struct tdrr_sched_data *q, const struct tdrr_flow *flow)
 {
 	u16 now = q->vars.by_throughput.clock.half_life * THROUGHPUT_INDEX_STEPS;
 
@@ -178,17 +154,103 @@ static __always_inline void tdrr_emptied(struct tdrr_sched_data *q,
 		       throughput_score_heat(&flow->sent), now);
 }
 
-static __always_inline void tdrr_discarded(struct Qdisc *sch,
-					   struct flow_queue *fq,
-					   const struct sk_buff *skb)
+/* Queue an arrival that fits. */
+static __always_inline void tdrr_add(struct Qdisc *sch, struct flow_queue *fq,
+				     struct sk_buff *skb, u32 segments)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
+	struct throughput_index *ti = &q->vars.by_throughput;
 	struct tdrr_flow *flow = tdrr_flow(fq);
+	bool first = !fq->head;
 
-	if (fq->head)
+	flow_buffer_add(sch, fq, skb, segments);
+	if (!first)
 		return;
-	throughput_index_del(&q->vars.by_throughput, &flow->sent);
-	tdrr_emptied(q, flow);
+	if (q->params.sparse && throughput_index_is_low(ti, &flow->sent))
+		q->vars.went_first += flow_queue_hasten(&q->buffer.rounds, fq);
+	throughput_index_add(ti, &flow->sent);
+}
+
+/* Remove the first packet of a queue, to drop it. */
+static struct sk_buff *tdrr_remove(struct Qdisc *sch, struct tdrr_flow *flow)
+{
+	struct sk_buff *skb = flow_buffer_evict(sch, &flow->fq);
+	struct tdrr_sched_data *q = qdisc_priv(sch);
+
+	if (!flow->fq.head) {
+		throughput_index_del(&q->vars.by_throughput, &flow->sent);
+		tdrr_emptied(q, flow);
+	}
+	return skb;
+}
+
+/* The rule: select the queue to discard from. At least one has a packet. */
+static struct tdrr_flow *tdrr_victim(struct tdrr_sched_data *q)
+{
+	struct tdrr_flow *top = tdrr_top(q);
+
+	if (top != q->vars.victim)
+		q->vars.victims++;
+	q->vars.victim = top;
+	return top;
+}
+
+/* Make room for an arrival, and queue it. Report to the parents only if @report. */
+static noinline int tdrr_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
+				      struct flow_queue *fq, u32 segments,
+				      struct sk_buff **to_free, bool report)
+{
+	struct parents_before before = parents_before(sch);
+	struct tdrr_sched_data *q = qdisc_priv(sch);
+	int verdict = NET_XMIT_SUCCESS;
+	struct tdrr_flow *victim;
+	struct sk_buff *lost;
+	enum aqm_drop cause;
+
+	flow_buffer_overflow(sch);
+	if (aqm_queue_is_oversize(&q->buffer.queue, skb, segments))
+		return flow_buffer_refuse(skb, sch, fq, to_free);
+	while ((cause = aqm_queue_full(&q->buffer.queue, skb, segments))) {
+		victim = tdrr_victim(q);
+		lost = tdrr_remove(sch, victim);
+		aqm_queue_lost(sch, lost, cause);
+		__qdisc_drop(lost, to_free);
+		if (&victim->fq == fq)
+			verdict = NET_XMIT_CN;
+	}
+	tdrr_add(sch, fq, skb, segments);
+	if (!report)
+		return verdict;
+	return parents_report(sch, &before, qdisc_pkt_len(skb), verdict);
+}
+
+/* Queue a packet, or a segment of it, for which the caller reports to the parents. */
+static int tdrr_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
+			    struct sk_buff **to_free, u32 segments, u32 number)
+{
+	struct tdrr_sched_data *q = qdisc_priv(sch);
+	struct flow_queue *fq = flow_rounds_queue(&q->buffer.rounds, number);
+
+	if (aqm_queue_full(&q->buffer.queue, skb, segments))
+		return tdrr_enqueue_full(skb, sch, fq, segments, to_free, false);
+	tdrr_add(sch, fq, skb, segments);
+	return NET_XMIT_SUCCESS;
+}
+
+static int tdrr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+			struct sk_buff **to_free)
+{
+	struct tdrr_sched_data *q = qdisc_priv(sch);
+	struct flow_buffer *b = &q->buffer;
+	struct flow_queue *fq;
+
+	if (unlikely(!flow_buffer_is_plain(b, sch, skb)))
+		return flow_buffer_enqueue_other(skb, sch, to_free, tdrr_enqueue_one);
+	fq = flow_rounds_queue(&b->rounds, flow_buffer_hash(b, skb));
+	if (unlikely(aqm_queue_full(&b->queue, skb, 1)))
+		return tdrr_enqueue_full(skb, sch, fq, 1, to_free, true);
+	tdrr_add(sch, fq, skb, 1);
+	return NET_XMIT_SUCCESS;
 }
 
 /* The queue to signal to, or NULL if none of those we look at may get a signal. */
@@ -223,9 +285,8 @@ static noinline void tdrr_signal(struct Qdisc *sch, u64 now)
 		q->buffer.queue.signal.early_mark++;
 		return;
 	}
-	skb = flow_buffer_evict(sch, &flow->fq);
+	skb = tdrr_remove(sch, flow);
 	aqm_queue_lost(sch, skb, TDRR_DROP_TARGET);
-	tdrr_discarded(sch, &flow->fq, skb);
 	qdisc_tree_reduce_backlog(sch, 1, qdisc_pkt_len(skb));
 	qdisc_dequeue_drop(sch, skb, (int)QDISC_DROP_CONGESTED);
 }
@@ -249,74 +310,85 @@ static noinline void tdrr_control(struct Qdisc *sch)
 		tdrr_signal(sch, now);
 }
 
-static __always_inline void tdrr_before_send(struct Qdisc *sch)
+static struct sk_buff *tdrr_dequeue(struct Qdisc *sch)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
+	struct throughput_index *ti = &q->vars.by_throughput;
+	struct tdrr_flow *flow;
+	struct flow_queue *fq;
+	struct sk_buff *skb;
+	u64 now;
 
 	if (unlikely(q->params.target))
 		tdrr_control(sch);
-}
-
-static __always_inline void tdrr_sent(struct Qdisc *sch, struct flow_queue *fq,
-				      const struct sk_buff *skb)
-{
-	struct tdrr_sched_data *q = qdisc_priv(sch);
-	struct tdrr_flow *flow = tdrr_flow(fq);
-	u64 now = ktime_get_ns();
-
+	fq = flow_rounds_next(&q->buffer.rounds);
+	if (!fq)
+		return NULL;
+	skb = flow_buffer_send(sch, fq);
+	flow_rounds_prefetch(&q->buffer.rounds);
+	flow = tdrr_flow(fq);
+	now = ktime_get_ns();
 	if (!fq->head)
-		throughput_index_del(&q->vars.by_throughput, &flow->sent);
-	throughput_index_count(&q->vars.by_throughput, &flow->sent, fq->head,
-			       qdisc_pkt_len(skb), now);
+		throughput_index_del(ti, &flow->sent);
+	throughput_index_count(ti, &flow->sent, fq->head, qdisc_pkt_len(skb), now);
 	if (!fq->head)
 		tdrr_emptied(q, flow);
+	return skb;
 }
 
-static void tdrr_forget(struct Qdisc *sch)
+/* Also called after a failed init. */
+static void tdrr_reset(struct Qdisc *sch)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
 
+	while (flow_buffer_purge(sch))
+		;
 	throughput_index_forget(&q->vars.by_throughput);
 	standing_delay_init(&q->vars.standing);
 	q->vars.victim = NULL;
 }
 
-static const struct victim_rule tdrr_rule = {
-	.victim		= tdrr_victim,
-	.added		= tdrr_added,
-	.discarded	= tdrr_discarded,
-	.before_send	= tdrr_before_send,
-	.sent		= tdrr_sent,
-	.forget		= tdrr_forget,
-};
-
-FLOW_QDISC(tdrr, tdrr_rule);
-
-static void tdrr_setup(struct Qdisc *sch, struct aqm_given *given,
-		       struct aqm_memory *m)
+/* For aqm_queue_trim(): remove a packet by the rule, unless the rest fits. */
+static struct sk_buff *tdrr_evict(struct Qdisc *sch, bool again)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
-	const struct tdrr_params *p = aqm_params_of(tdrr, given);
-	const struct flow_buffer_params b = FLOW_BUFFER_PARAMS(p);
 
-	flow_buffer_init(sch, &b);
-	q->params = *p;
-	throughput_index_init(&q->vars.by_throughput,
-			      &tdrr_flow(q->buffer.rounds.queues)->sent,
-			      p->flows, p->time_constant, ktime_get_ns());
-	standing_delay_init(&q->vars.standing);
-	/* No TCQ_F_CAN_BYPASS: every departure must be seen. */
-	sch->flags |= TCQ_F_DEQUEUE_DROPS;
+	return aqm_queue_is_over(sch) ? tdrr_remove(sch, tdrr_victim(q)) : NULL;
 }
 
-static void tdrr_commit(struct Qdisc *sch, struct aqm_given *given,
-			struct aqm_memory *m)
+/* Compute the options that were not given. */
+static int tdrr_derive(struct Qdisc *sch, struct tdrr_params *p,
+		       struct netlink_ext_ack *extack)
 {
-	struct tdrr_sched_data *q = qdisc_priv(sch);
-	const struct tdrr_params *p = aqm_params_of(tdrr, given);
-	const struct flow_buffer_params b = FLOW_BUFFER_PARAMS(p);
+	u64 rate = aqm_rate(sch, p->bandwidth);
+	int err = flow_buffer_check(sch, p->flows, extack);
 
-	flow_buffer_set(sch, &b);
+	if (err)
+		return err;
+	p->memory_limit = p->memory_limit ?: aqm_memory(p->limit, rate);
+	aqm_warn_of_memory(sch, p->memory_limit, extack);
+	p->quantum = p->quantum ?: flow_buffer_quantum(sch);
+	/* Nothing else depends on the bandwidth. */
+	if (!p->limit) {
+		p->bandwidth = rate;
+		p->limit = flow_buffer_limit(sch, rate);
+	}
+	return 0;
+}
+
+static int tdrr_apply(struct Qdisc *sch, struct aqm_given *given,
+		      struct netlink_ext_ack *extack)
+{
+	struct tdrr_params *p = aqm_params_of(tdrr, given);
+	struct tdrr_sched_data *q = qdisc_priv(sch);
+	int err = tdrr_derive(sch, p, extack);
+
+	if (err)
+		return err;
+
+	sch_tree_lock(sch);
+	aqm_set(sch, given, p->bandwidth, p->limit, p->memory_limit);
+	flow_buffer_set(sch, p->quantum, p->avoid_collisions, p->split_gso);
 	if (p->time_constant != q->params.time_constant)
 		throughput_index_change(&q->vars.by_throughput,
 					p->time_constant, ktime_get_ns());
@@ -324,6 +396,53 @@ static void tdrr_commit(struct Qdisc *sch, struct aqm_given *given,
 		standing_delay_init(&q->vars.standing);
 	q->params = *p;
 	aqm_queue_trim(sch, tdrr_evict);
+	sch_tree_unlock(sch);
+	return 0;
+}
+
+static int tdrr_change(struct Qdisc *sch, struct nlattr *opt,
+		       struct netlink_ext_ack *extack)
+{
+	return aqm_change(sch, opt, extack);
+}
+
+static struct aqm_kind tdrr_kind;
+
+static int tdrr_init(struct Qdisc *sch, struct nlattr *opt,
+		     struct netlink_ext_ack *extack)
+{
+	struct tdrr_sched_data *q = qdisc_priv(sch);
+	struct tdrr_params *p = &q->params;
+	int err;
+
+	err = aqm_init(sch, &tdrr_kind, &p->given, opt, extack);
+	if (!err)
+		err = tdrr_derive(sch, p, extack);
+	if (!err)
+		err = flow_buffer_init(sch, p->flows, extack);
+	if (err)
+		return err;
+
+	aqm_set(sch, &p->given, p->bandwidth, p->limit, p->memory_limit);
+	flow_buffer_set(sch, p->quantum, p->avoid_collisions, p->split_gso);
+	throughput_index_init(&q->vars.by_throughput,
+			      &tdrr_flow(q->buffer.rounds.queues)->sent,
+			      p->flows, p->time_constant, ktime_get_ns());
+	standing_delay_init(&q->vars.standing);
+	/* No TCQ_F_CAN_BYPASS: every departure must be seen. */
+	sch->flags |= TCQ_F_DEQUEUE_DROPS;
+	return aqm_start(sch, extack);
+}
+
+static void tdrr_destroy(struct Qdisc *sch)
+{
+	aqm_destroy(sch);
+	flow_buffer_destroy(sch);
+}
+
+static int tdrr_dump(struct Qdisc *sch, struct sk_buff *skb)
+{
+	return aqm_dump(sch, skb);
 }
 
 /* Throughput of a queue, bits per second. */
@@ -334,36 +453,104 @@ static u64 tdrr_throughput(const struct tdrr_sched_data *q,
 				     ktime_get_ns());
 }
 
-static void tdrr_stats(struct Qdisc *sch, void *stats)
+static int tdrr_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 {
+	struct tc_tdrr_xstats st = { .type = TC_AQM_XSTATS_QDISC };
 	struct tdrr_sched_data *q = qdisc_priv(sch);
-	struct tc_tdrr_qdisc_stats *st = stats;
 	const struct tdrr_flow *top;
 
-	flow_buffer_stats(sch, st);
+	sch_tree_lock(sch);
+	flow_buffer_stats(sch, &st.qdisc);
 	top = tdrr_top(q);
 	if (top) {
-		st->top = flow_qdisc_classid(&top->fq);
-		st->top_throughput = tdrr_throughput(q, top);
+		st.qdisc.top = flow_buffer_classid(&top->fq);
+		st.qdisc.top_throughput = tdrr_throughput(q, top);
 	}
-	st->victims = q->vars.victims;
-	st->went_first = q->vars.went_first;
-	st->target_drop = q->buffer.queue.drops[TDRR_DROP_TARGET];
-	st->rate = q->params.target ? q->buffer.queue.link.meter.rate : 0;
-	st->expected_delay = standing_delay_of(st->rate, flow_buffer_backlog(sch));
+	st.qdisc.victims = q->vars.victims;
+	st.qdisc.went_first = q->vars.went_first;
+	st.qdisc.target_drop = q->buffer.queue.drops[TDRR_DROP_TARGET];
+	if (q->params.target)
+		st.qdisc.rate = q->buffer.queue.link.meter.rate;
+	st.qdisc.expected_delay = standing_delay_of(st.qdisc.rate,
+						    flow_buffer_backlog(sch));
+	sch_tree_unlock(sch);
+	return gnet_stats_copy_app(d, &st, sizeof(st));
 }
 
-static void tdrr_class_stats(struct Qdisc *sch, struct flow_queue *fq,
-			     s64 deficit, void *xstats)
+static int tdrr_dump_class_stats(struct Qdisc *sch, unsigned long cl,
+				 struct gnet_dump *d)
 {
+	struct tc_tdrr_xstats st = { .type = TC_AQM_XSTATS_CLASS };
 	struct tdrr_sched_data *q = qdisc_priv(sch);
-	const struct tdrr_flow *top = tdrr_top(q);
-	struct tc_tdrr_xstats *st = xstats;
+	struct gnet_stats_queue qs = {};
+	const struct tdrr_flow *top;
+	struct flow_queue *fq;
 
-	st->cls.queue = flow_qdisc_classid(fq);
-	st->cls.deficit = deficit;
-	st->cls.is_top = top && st->cls.queue == flow_qdisc_classid(&top->fq);
-	st->cls.throughput = tdrr_throughput(q, tdrr_flow(fq));
+	sch_tree_lock(sch);
+	flow_buffer_count(sch, cl, &qs);
+	fq = flow_buffer_class(&q->buffer, cl);
+	top = tdrr_top(q);
+	st.cls.queue = flow_buffer_classid(fq);
+	st.cls.deficit = flow_queue_account(&q->buffer.rounds, fq, q->buffer.quantum);
+	st.cls.is_top = top && st.cls.queue == flow_buffer_classid(&top->fq);
+	st.cls.throughput = tdrr_throughput(q, tdrr_flow(fq));
+	sch_tree_unlock(sch);
+
+	if (gnet_stats_copy_queue(d, NULL, &qs, qs.qlen) < 0)
+		return -1;
+	return gnet_stats_copy_app(d, &st, sizeof(st));
 }
 
-FLOW_AQM_KIND(tdrr, TDRR, "Throughput Deficit Round Robin (TDRR)");
+static const struct Qdisc_class_ops tdrr_class_ops = {
+	.leaf		= filter_class_leaf,
+	.find		= filter_class_find,
+	.walk		= flow_buffer_walk,
+	.tcf_block	= aqm_tcf_block,
+	.bind_tcf	= filter_class_bind,
+	.unbind_tcf	= filter_class_unbind,
+	.dump		= filter_class_dump,
+	.dump_stats	= tdrr_dump_class_stats,
+};
+
+static struct Qdisc_ops tdrr_qdisc_ops __read_mostly = {
+	.cl_ops		= &tdrr_class_ops,
+	.id		= "tdrr",
+	.priv_size	= sizeof(struct tdrr_sched_data),
+	.enqueue	= tdrr_enqueue,
+	.dequeue	= tdrr_dequeue,
+	.peek		= qdisc_peek_dequeued,
+	.init		= tdrr_init,
+	.reset		= tdrr_reset,
+	.destroy	= tdrr_destroy,
+	.change		= tdrr_change,
+	.dump		= tdrr_dump,
+	.dump_stats	= tdrr_dump_stats,
+	.owner		= THIS_MODULE,
+};
+
+static struct aqm_kind tdrr_kind = {
+	.ops		= &tdrr_qdisc_ops,
+	.options	= &tdrr_options,
+	.bandwidth	= TCA_TDRR_BANDWIDTH,
+	.follows_mtu	= true,
+	.apply		= tdrr_apply,
+};
+
+static int __init tdrr_module_init(void)
+{
+	return aqm_register(&tdrr_kind);
+}
+
+static void __exit tdrr_module_exit(void)
+{
+	aqm_unregister(&tdrr_kind);
+}
+
+module_init(tdrr_module_init);
+module_exit(tdrr_module_exit);
+MODULE_ALIAS_NET_SCH("tdrr");
+MODULE_DESCRIPTION("Throughput Deficit Round Robin (TDRR) queue discipline");
+MODULE_INFO(protections, OLD_PARENTS_NAME);
+MODULE_AUTHOR("The sch-aqm maintainers");
+MODULE_LICENSE("GPL");
+MODULE_VERSION(AQM_VERSION);

@@ -56,10 +56,4 @@ static inline u32 fifo_limit(u64 rate, u32 memory_limit)
 	return clamp_t(u64, packets, FIFO_LEAST, fifo_room(memory_limit));
 }
 
-/* Set limit to at most @most packets, unless it was given. */
-#define FIFO_LIMITS(p, most)						\
-	((p)->limit = (p)->limit ?:					\
-		      min_t(u32, fifo_limit((p)->bandwidth,		\
-					    (p)->memory_limit), most))
-
 #endif /* _AQM_FIFO_LIMIT_H */

@@ -5,17 +5,23 @@
  * to drop from. The qdisc has this rule.
  *
  * The buffer has a limit in wire packets and a limit in bytes of truesize:
- * <aqm/queue.h>. The priority or a filter of a packet can name a class, which is
- * its queue. Otherwise the queue is the hash of its flow. The queues are served
- * by deficit round robin: <aqm/flow_queues.h>.
- *
- * <aqm/flow_qdisc.h> enqueues, makes room and dequeues with these functions.
+ * <aqm/queue.h>. A full buffer makes room for each arrival: it discards from the
+ * front of the queue that the rule selects, until the arrival fits. The priority or
+ * a filter of a packet can name a class, which is its queue. Otherwise the queue is
+ * the hash of its flow. The queues are served by deficit round robin:
+ * <aqm/flow_queues.h>.
  *
  * A qdisc has a struct flow_buffer at the start of its private data, and a
  * struct flow_queue at the start of its state of a queue. The lists
  * TC_AQM_FLOWS_... are the first of its options and of its statistics.
- * FLOW_BUFFER_PARAMS() copies the options, and flow_buffer_stats() fills in the
- * statistics.
+ *
+ * An enqueue has three functions:
+ *
+ *  X_enqueue()		nearly all arrivals: one segment, whose hash gives its queue
+ *  X_enqueue_one()	called for all others by flow_buffer_enqueue_other(), once for
+ *			each segment. It does not report to the parents, because its
+ *			caller does.
+ *  X_enqueue_full()	called by both if the arrival does not fit
  */
 #ifndef _AQM_FLOW_BUFFER_H
 #define _AQM_FLOW_BUFFER_H
@@ -29,13 +35,11 @@
 #include <net/sch_generic.h>
 #include <uapi/linux/pkt_sched_aqm.h>
 #include "../compat.h"
-#include "delay.h"
 #include "filter_class.h"
 #include "flow_queues.h"
 #include "flow_spread.h"
 #include "flow_ways.h"
 #include "kind.h"
-#include "options.h"
 #include "parents.h"
 #include "queue.h"
 #include "split_gso.h"
@@ -49,172 +53,50 @@
 #define FLOW_BUFFER_DELAY		80	/* ms of the link */
 #define FLOW_BUFFER_MIN_PACKET		1500	/* bytes */
 
-/* The options that these qdiscs share: as given, and after derivation as in force. */
-struct flow_buffer_params {
-	TC_AQM_FLOWS_OPTIONS(AQM_PARAM, 0, FLOW_BUFFER)
-};
-
-/* Initialize a struct flow_buffer_params from a qdisc's parameters. */
-#define FLOW_BUFFER_PARAMS(from) \
-	{ TC_AQM_FLOWS_OPTIONS(AQM_TAKE, from, FLOW_BUFFER) }
-
-/* The statistics that these qdiscs share. */
-struct flow_buffer_stats {
-	TC_AQM_FLOWS_STATS(TC_AQM_MEMBER, 0)
-};
-
-AQM_STATS_ARE_WHOLE(struct flow_buffer_stats, TC_AQM_FLOWS_STATS);
-
 /**
  * struct flow_buffer - the buffer; first member of the private data
  * @queue: its limits and counters
- * @params: options in force; written under the tree lock
+ * @quantum: bytes per queue and round
+ * @flows: number of queues
  * @salt: salt of the flow hash; odd
+ * @split_gso: split GSO packets
  * @rounds: the queues, and the order of the queues with packets
  * @ways: assignment of flows to queues
  * @overflows: arrivals that did not fit
  */
 struct flow_buffer {
-	struct aqm_queue		queue;
-	struct flow_buffer_params	params;
-	u32				salt;
-	struct flow_rounds		rounds;
-	struct flow_ways		ways;
-	u64				overflows;
+	struct aqm_queue	queue;
+	u32			quantum;
+	u32			flows;
+	u32			salt;
+	bool			split_gso;
+	struct flow_rounds	rounds;
+	struct flow_ways	ways;
+	u64			overflows;
 };
 
-/*
- * Return the default limit: the packets that the link sends in FLOW_BUFFER_DELAY,
- * 59 * 10^6 at 2^40 bytes/s. It is at least FLOW_BUFFER_MIN_LIMIT, because TCP needs
- * a window of some packets at any rate.
- */
-static inline u32 flow_buffer_limit(u64 bandwidth, u32 mtu)
-{
-	u32 packet = clamp_t(u32, mtu, FLOW_BUFFER_MIN_PACKET, SZ_64K);
-	u64 packets = div_u64(bandwidth * FLOW_BUFFER_DELAY, 1000 * packet);
-
-	return max_t(u64, packets, FLOW_BUFFER_MIN_LIMIT);
-}
-
-/**
- * flow_buffer_derive() - compute the options that were not given
- * @sch: the qdisc
- * @p: the given options; gets the others
- * @extack: gets a warning or an error; may be NULL
- *
- * Return: 0 or an error
- */
-static inline int flow_buffer_derive(struct Qdisc *sch,
-				     struct flow_buffer_params *p,
-				     struct netlink_ext_ack *extack)
-{
-	const struct flow_buffer *b = qdisc_priv(sch);
-	struct net_device *dev = qdisc_dev(sch);
-
-	if (b->params.flows && p->flows != b->params.flows) {
-		NL_SET_ERR_MSG_MOD(extack,
-				   "flows cannot be changed on a live qdisc: delete it and add it again");
-		return -EOPNOTSUPP;
-	}
-	aqm_warn_of_memory(sch, p->memory_limit, extack);
-	if (!p->quantum)
-		p->quantum = clamp_t(u32, psched_mtu(dev),
-				     FLOW_BUFFER_MIN_QUANTUM,
-				     FLOW_BUFFER_MAX_QUANTUM);
-	/* Nothing else depends on the bandwidth. */
-	if (p->limit)
-		return 0;
-	p->bandwidth = link_rate_in_force(&b->queue.link, p->bandwidth);
-	p->limit = flow_buffer_limit(p->bandwidth, READ_ONCE(dev->mtu));
-	return 0;
-}
-
-/**
- * flow_buffer_alloc() - allocate the queues of a new buffer
- * @sch: the qdisc
- * @flows: number of queues
- * @extack: gets the error
- *
- * Each queue has NUMBERED_BYTES bytes, which are 0. A live buffer keeps its queues.
- *
- * Return: 0 or an error
- */
-static inline int flow_buffer_alloc(struct Qdisc *sch, u32 flows,
-				    struct netlink_ext_ack *extack)
-{
-	struct flow_buffer *b = qdisc_priv(sch);
-
-	if (b->rounds.queues)
-		return 0;
-	b->rounds.queues = kvcalloc(flows, NUMBERED_BYTES, GFP_KERNEL_ACCOUNT);
-	b->ways.set = kvcalloc(flow_ways_sets(flows), sizeof(*b->ways.set),
-			       GFP_KERNEL_ACCOUNT);
-	if (b->rounds.queues && b->ways.set)
-		return 0;
-	kvfree(b->rounds.queues);
-	kvfree(b->ways.set);
-	b->rounds.queues = NULL;
-	b->ways.set = NULL;
-	NL_SET_ERR_MSG_MOD(extack, "no memory for the flow queues: lower flows");
-	return -ENOMEM;
-}
-
-/* Switch to @p. Call before the qdisc is in use, or under the tree lock. */
-static inline void flow_buffer_set(struct Qdisc *sch,
-				   const struct flow_buffer_params *p)
-{
-	struct flow_buffer *b = qdisc_priv(sch);
-
-	aqm_queue_resize(sch, p->limit, p->memory_limit);
-	if (p->quantum != b->params.quantum)
-		flow_rounds_restart(&b->rounds);
-	b->ways.sets = p->avoid_collisions && p->flows % FLOW_WAYS == 0 ?
-		       p->flows / FLOW_WAYS : 0;
-	b->params = *p;
-}
-
-/* Initialize an empty buffer with options @p. */
-static inline void flow_buffer_init(struct Qdisc *sch,
-				    const struct flow_buffer_params *p)
-{
-	struct flow_buffer *b = qdisc_priv(sch);
-
-	flow_rounds_init(&b->rounds, b->rounds.queues, p->flows);
-	b->salt = get_random_u32() | 1;
-	flow_buffer_set(sch, p);
-}
-
-static inline void flow_buffer_destroy(struct Qdisc *sch)
-{
-	struct flow_buffer *b = qdisc_priv(sch);
-
-	kvfree(b->ways.set);
-	kvfree(b->rounds.queues);
-}
-
-/*
- * Free the packets of one queue. The core resets qlen and backlog.
- *
- * Return: the queue; NULL if all queues are empty.
- */
-static inline struct flow_queue *flow_buffer_purge(struct Qdisc *sch)
-{
-	struct flow_buffer *b = qdisc_priv(sch);
-	struct flow_queue *fq;
-
-	aqm_queue_reset(sch);
-	fq = flow_rounds_purge(&b->rounds, b->params.quantum);
-	if (!fq)
-		flow_ways_reset(&b->ways, b->params.flows);
-	return fq;
-}
+/* Packets */
 
 /* Return the queue of a packet's flow, from 0. */
 static inline u32 flow_buffer_hash(struct flow_buffer *b, struct sk_buff *skb)
 {
 	if (b->ways.sets)
 		return flow_ways_find(&b->ways, skb_get_hash(skb), b->salt);
-	return flow_spread(skb_get_hash(skb), b->salt, b->params.flows);
+	return flow_spread(skb_get_hash(skb), b->salt, b->flows);
+}
+
+/*
+ * Return whether an arrival is one segment and its flow hash alone selects its
+ * queue. This holds for nearly all arrivals, and costs a few comparisons. All others
+ * go through flow_buffer_enqueue_other().
+ */
+static inline bool flow_buffer_is_plain(const struct flow_buffer *b,
+					const struct Qdisc *sch,
+					const struct sk_buff *skb)
+{
+	return !rcu_dereference_bh(b->queue.filters) &&
+	       (TC_H_MAJ(skb->priority) != sch->handle || !sch->handle) &&
+	       !queued_is_gso(skb) && (skb->l4_hash || skb->sw_hash);
 }
 
 /*
@@ -231,29 +113,15 @@ static inline int __flow_buffer_classify(struct sk_buff *skb,
 	int verdict;
 	u32 minor;
 
-	verdict = filter_class(skb, sch, b->params.flows, &minor, to_free);
+	verdict = filter_class(skb, sch, b->flows, &minor, to_free);
 	if (unlikely(verdict))
 		return verdict;
-	if (unlikely(minor > b->params.flows))
+	if (unlikely(minor > b->flows))
 		return filter_class_drop(skb, sch,
 					 NET_XMIT_SUCCESS | __NET_XMIT_BYPASS,
 					 to_free);
 	*number = minor ? minor - 1 : flow_buffer_hash(b, skb);
 	return 0;
-}
-
-/*
- * Return whether an arrival is one segment and its flow hash alone selects its
- * queue. This holds for nearly all arrivals, and costs a few comparisons. All others
- * go through flow_buffer_enqueue_other().
- */
-static inline bool flow_buffer_is_plain(const struct flow_buffer *b,
-					const struct Qdisc *sch,
-					struct sk_buff *skb)
-{
-	return !rcu_dereference_bh(b->queue.filters) &&
-	       (TC_H_MAJ(skb->priority) != sch->handle || !sch->handle) &&
-	       !queued_is_gso(skb) && (skb->l4_hash || skb->sw_hash);
 }
 
 /**
@@ -286,12 +154,25 @@ flow_buffer_enqueue_other(struct sk_buff *skb, struct Qdisc *sch,
 	if (unlikely(verdict))
 		return verdict;
 	if (queued_is_gso(skb))
-		return split_gso_enqueue(skb, sch, to_free, b->params.split_gso,
-					 number, one);
+		return split_gso_enqueue(skb, sch, to_free, b->split_gso, number,
+					 one);
 	verdict = one(skb, sch, to_free, 1, number);
 	if (sch->qstats.drops == before.drops)
 		return verdict;
 	return parents_report(sch, &before, len, verdict);
+}
+
+/* Queue an arrival that fits. */
+static __always_inline void flow_buffer_add(struct Qdisc *sch,
+					    struct flow_queue *fq,
+					    struct sk_buff *skb, u32 segments)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+
+	if (!fq->head)
+		flow_ways_busy(&b->ways, fq->turn.number);
+	flow_queue_add(&b->rounds, fq, skb, b->quantum);
+	aqm_queue_add(sch, skb, segments, 0);
 }
 
 /* Count an arrival that found the buffer full. */
@@ -314,51 +195,17 @@ static inline int flow_buffer_refuse(struct sk_buff *skb, struct Qdisc *sch,
 	return aqm_drop(skb, sch, AQM_DROP_OVERSIZE, to_free);
 }
 
-/* Remove the first packet of a queue, to drop it. */
+/* Remove the first packet of a queue that is not empty, to drop it. */
 static inline struct sk_buff *flow_buffer_evict(struct Qdisc *sch,
 						struct flow_queue *fq)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 	struct sk_buff *skb;
 
-	skb = flow_queue_discard(&b->rounds, fq, b->params.quantum);
+	skb = flow_queue_discard(&b->rounds, fq, b->quantum);
 	aqm_queue_remove(sch, skb);
 	fq->dropped++;
 	return skb;
-}
-
-/**
- * flow_buffer_discard() - drop the first packet of a queue to make room
- * @sch: the qdisc
- * @fq: the queue, which must not be empty
- * @cause: result of aqm_queue_full()
- * @to_free: list of packets to free
- *
- * Return: the dropped packet, so that the caller can read its length.
- */
-static inline struct sk_buff *
-flow_buffer_discard(struct Qdisc *sch, struct flow_queue *fq,
-		    enum aqm_drop cause, struct sk_buff **to_free)
-{
-	struct sk_buff *skb;
-
-	skb = flow_buffer_evict(sch, fq);
-	aqm_queue_lost(sch, skb, cause);
-	__qdisc_drop(skb, to_free);
-	return skb;
-}
-
-/* Queue an arrival that fits. */
-static __always_inline void flow_buffer_add(struct Qdisc *sch,
-					    struct flow_queue *fq,
-					    struct sk_buff *skb, u32 segments)
-{
-	struct flow_buffer *b = qdisc_priv(sch);
-
-	if (!fq->head)
-		flow_ways_busy(&b->ways, fq->turn.number);
-	flow_queue_add(&b->rounds, fq, skb, b->params.quantum);
-	aqm_queue_add(sch, skb, segments, 0);
 }
 
 /* Remove the first packet of the queue whose turn it is, to send it. */
@@ -368,7 +215,7 @@ static inline struct sk_buff *flow_buffer_send(struct Qdisc *sch,
 	struct flow_buffer *b = qdisc_priv(sch);
 	struct sk_buff *skb;
 
-	skb = flow_queue_send(&b->rounds, fq, b->params.quantum);
+	skb = flow_queue_send(&b->rounds, fq, b->quantum);
 	aqm_queue_remove(sch, skb);
 	aqm_queue_sent(sch, skb);
 	return skb;
@@ -377,33 +224,159 @@ static inline struct sk_buff *flow_buffer_send(struct Qdisc *sch,
 /* Return the bytes in all queues. */
 static inline u32 flow_buffer_backlog(struct Qdisc *sch)
 {
-	const struct flow_buffer *b = qdisc_priv(sch);
-
-	return sch->qstats.backlog - b->queue.unreported;
+	return sch->qstats.backlog - aqm_queue(sch)->unreported;
 }
 
-/* Fill in the statistics that these qdiscs share, under the tree lock. */
-static inline void flow_buffer_stats(struct Qdisc *sch, void *stats)
+/*
+ * Free the packets of one queue. The core resets qlen and backlog.
+ *
+ * Return: the queue; NULL if all queues are empty, or after a failed init.
+ */
+static inline struct flow_queue *flow_buffer_purge(struct Qdisc *sch)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+	struct flow_queue *fq;
+
+	if (!b->rounds.queues)
+		return NULL;
+	aqm_queue_reset(sch);
+	fq = flow_rounds_purge(&b->rounds, b->quantum);
+	if (!fq)
+		flow_ways_reset(&b->ways, b->flows);
+	return fq;
+}
+
+/* Configuration */
+
+/* Return the default quantum, bytes. */
+static inline u32 flow_buffer_quantum(const struct Qdisc *sch)
+{
+	return clamp_t(u32, psched_mtu(qdisc_dev(sch)), FLOW_BUFFER_MIN_QUANTUM,
+		       FLOW_BUFFER_MAX_QUANTUM);
+}
+
+/*
+ * Return the default limit: the packets that the link sends in FLOW_BUFFER_DELAY,
+ * 59 * 10^6 at 2^40 bytes/s. It is at least FLOW_BUFFER_MIN_LIMIT, because TCP needs
+ * a window of some packets at any rate.
+ */
+static inline u32 flow_buffer_limit(const struct Qdisc *sch, u64 bandwidth)
+{
+	u32 packet = clamp_t(u32, READ_ONCE(qdisc_dev(sch)->mtu),
+			     FLOW_BUFFER_MIN_PACKET, SZ_64K);
+	u64 packets = div_u64(bandwidth * FLOW_BUFFER_DELAY, 1000 * packet);
+
+	return max_t(u64, packets, FLOW_BUFFER_MIN_LIMIT);
+}
+
+/* Refuse another number of queues on a live qdisc. Return: 0 or an error */
+static inline int flow_buffer_check(struct Qdisc *sch, u32 flows,
+				    struct netlink_ext_ack *extack)
 {
 	const struct flow_buffer *b = qdisc_priv(sch);
-	struct flow_buffer_stats *st = stats;
 
-	aqm_common_stats(sch, st, b->params.bandwidth);
+	if (!b->flows || flows == b->flows)
+		return 0;
+	NL_SET_ERR_MSG_MOD(extack,
+			   "flows cannot be changed on a live qdisc: delete it and add it again");
+	return -EOPNOTSUPP;
+}
+
+/* Switch to other options. Call before the qdisc is in use, or under the tree lock. */
+static inline void flow_buffer_set(struct Qdisc *sch, u32 quantum,
+				   bool avoid_collisions, bool split_gso)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+
+	if (quantum != b->quantum)
+		flow_rounds_restart(&b->rounds);
+	b->quantum = quantum;
+	b->split_gso = split_gso;
+	b->ways.sets = avoid_collisions && b->flows % FLOW_WAYS == 0 ?
+		       b->flows / FLOW_WAYS : 0;
+}
+
+/**
+ * flow_buffer_init() - allocate the queues of a new buffer
+ * @sch: the qdisc
+ * @flows: number of queues
+ * @extack: gets the error
+ *
+ * Each queue has NUMBERED_BYTES bytes, which are 0 except for its number. Then call
+ * flow_buffer_set().
+ *
+ * Return: 0 or an error
+ */
+static inline int flow_buffer_init(struct Qdisc *sch, u32 flows,
+				   struct netlink_ext_ack *extack)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+	struct flow_queue *queues;
+
+	queues = kvcalloc(flows, NUMBERED_BYTES, GFP_KERNEL_ACCOUNT);
+	b->ways.set = kvcalloc(flow_ways_sets(flows), sizeof(*b->ways.set),
+			       GFP_KERNEL_ACCOUNT);
+	if (!queues || !b->ways.set) {
+		kvfree(queues);
+		kvfree(b->ways.set);
+		b->ways.set = NULL;
+		NL_SET_ERR_MSG_MOD(extack, "no memory for the flow queues: lower flows");
+		return -ENOMEM;
+	}
+	flow_rounds_init(&b->rounds, queues, flows);
+	b->flows = flows;
+	b->salt = get_random_u32() | 1;
+	return 0;
+}
+
+/* Also after a failed init. */
+static inline void flow_buffer_destroy(struct Qdisc *sch)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+
+	kvfree(b->ways.set);
+	kvfree(b->rounds.queues);
+}
+
+/* Statistics */
+
+/* The statistics that these qdiscs share. */
+struct flow_buffer_stats {
+	TC_AQM_FLOWS_STATS(TC_AQM_MEMBER, 0)
+};
+
+static inline void __flow_buffer_stats(struct Qdisc *sch, struct flow_buffer_stats *st)
+{
+	const struct flow_buffer *b = qdisc_priv(sch);
+
+	aqm_common_stats(sch, st);
 	st->drop_oversize = b->queue.drops[AQM_DROP_OVERSIZE];
 	st->drop_filter = b->queue.drops[AQM_DROP_FILTER];
 	st->overflows = b->overflows;
 	st->active = b->rounds.active;
-	st->flows = b->params.flows;
-	st->quantum = b->params.quantum;
+	st->flows = b->flows;
+	st->quantum = b->quantum;
 }
 
-/*
- * Return the number of queues in classes 1 to @cl. A class is one queue, except that
- * the last of FLOW_BUFFER_CLASSES also has the queues beyond.
- */
+/* Fill in the first members of @st, a struct of statistics; under the tree lock. */
+#define flow_buffer_stats(sch, st) do {					\
+	static_assert(offsetof(typeof(*(st)), quantum) ==		\
+		      offsetof(struct flow_buffer_stats, quantum));	\
+	__flow_buffer_stats(sch, (struct flow_buffer_stats *)(st));	\
+} while (0)
+
+/* Classes: a class is a queue. The last of FLOW_BUFFER_CLASSES has the queues beyond. */
+
+/* Return the class of a queue, from 1. */
+static inline u32 flow_buffer_classid(const struct flow_queue *fq)
+{
+	return min_t(u32, fq->turn.number + 1, FLOW_BUFFER_CLASSES);
+}
+
+/* Return the number of queues in classes 1 to @cl. */
 static inline u32 flow_buffer_class_end(const struct flow_buffer *b, u32 cl)
 {
-	return cl < FLOW_BUFFER_CLASSES ? cl : b->params.flows;
+	return cl < FLOW_BUFFER_CLASSES ? cl : b->flows;
 }
 
 /* Return the queue of a class that holds packets, or its first queue. */
@@ -421,6 +394,22 @@ flow_buffer_class(const struct flow_buffer *b, u32 cl)
 	return flow_rounds_queue(&b->rounds, cl - 1);
 }
 
+/* Count the packets of a class. None of them may leave meanwhile. */
+static inline void flow_buffer_count(struct Qdisc *sch, u32 cl,
+				     struct gnet_stats_queue *qs)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+	u32 i, end = flow_buffer_class_end(b, cl);
+	const struct flow_queue *fq;
+
+	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
+	for (i = cl - 1; i < end; i++) {
+		fq = flow_rounds_queue(&b->rounds, i);
+		flow_queue_count(fq, qs);
+		qs->drops += fq->dropped;
+	}
+}
+
 /**
  * flow_buffer_walk() - Qdisc_class_ops.walk over the classes that have a packet
  * @sch: the qdisc
@@ -429,7 +418,7 @@ flow_buffer_class(const struct flow_buffer *b, u32 cl)
 static inline void flow_buffer_walk(struct Qdisc *sch, struct qdisc_walker *arg)
 {
 	const struct flow_buffer *b = qdisc_priv(sch);
-	u32 cl, classes = min_t(u32, b->params.flows, FLOW_BUFFER_CLASSES);
+	u32 cl, classes = min_t(u32, b->flows, FLOW_BUFFER_CLASSES);
 
 	for (cl = 1; cl <= classes && !arg->stop; cl++) {
 		if (READ_ONCE(flow_buffer_class(b, cl)->head))

@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The common part of all our qdiscs: options, device notifications, dumps, and
- * creation and destruction. No packet passes through this code.
+ * The frame: what all our qdiscs do around their algorithm. It reads options, follows
+ * the device, dumps, and comes and goes. No packet passes through this code.
  *
- * Each qdisc defines a struct aqm_kind with AQM_KIND(). It has a callback for
- * each step that differs between qdiscs, and the offsets of the members that
- * this code reads. Its struct Qdisc_ops leaves out the operations that are the
- * same for all qdiscs: init, change, destroy, dump, dump_stats.
+ * A qdisc X has these functions, as mainline's qdiscs do, and a struct aqm_kind for
+ * what this code must know of it:
  *
- * The private data of a qdisc x, struct x_sched_data, has these members:
+ *	X_init()	aqm_init(), X_derive(), allocate, start, aqm_start()
+ *	X_change()	aqm_change(), which calls X_apply()
+ *	X_apply()	X_derive(), allocate, lock, switch to the parameters, unlock
+ *	X_dump()	aqm_dump()
+ *	X_dump_stats()	fill in a struct tc_X_xstats; aqm_common_stats() has its start
+ *	X_destroy()	aqm_destroy(), free
  *
- *	queue	struct aqm_queue, first: limits, counters, filters, the link's rate
- *	params	struct x_params, the parameters in force: the mask of given options,
- *		what derive() computes for the datapath, and all options. Written
+ * Its private data, struct X_sched_data, has these members:
+ *
+ *	queue	struct aqm_queue, the first one
+ *	params	struct X_params, the parameters in force: the mask of given options,
+ *		what X_derive() computes for the datapath, and all options. Written
  *		under the tree lock.
- *	vars	struct x_vars, the state of the datapath; under the qdisc lock
+ *	vars	struct X_vars, the state of the datapath; under the qdisc lock
  *
- * A configuration is applied completely or not at all. We read the options into
- * a copy of the parameters, derive and check the rest, and allocate memory.
- * Only then do we lock the tree and switch to the new configuration. The
+ * A configuration is applied completely or not at all. aqm_change() reads the options
+ * into a copy of the parameters. X_apply() derives and checks the rest, and allocates
+ * memory. Only then does it lock the tree and switch to the new configuration. The
  * columns are the three occasions:
  *
  *	init			change			new rate of the link,
@@ -27,12 +32,8 @@
  *	options over the	options over the	options
  *	defaults		given options		unchanged
  *	reconcile()		reconcile()
- *	derive()		derive()		derive()
- *	get the filters' block
- *	alloc()			alloc()			alloc()
- *				lock			lock
- *	setup()			commit()		commit()
- *				unlock			unlock
+ *	derive			X_apply()		X_apply()
+ *	allocate, start
  *
  * If the given options are invalid at a new rate, the old configuration stays
  * in force; see <aqm/link_rate.h>.
@@ -44,6 +45,7 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
+#include <linux/slab.h>
 #include <net/gen_stats.h>
 #include <net/pkt_cls.h>
 #include <net/pkt_sched.h>
@@ -51,370 +53,57 @@
 #include <uapi/linux/pkt_sched_aqm.h>
 #include "../compat.h"
 #include "congestion_signal.h"
-#include "delay.h"
 #include "fifo_limit.h"
 #include "filter_class.h"
+#include "link_rate.h"
 #include "old_parents.h"
 #include "options.h"
 #include "queue.h"
-
-/**
- * struct aqm_memory - memory for a configuration
- * @block: set by alloc(); commit() replaces it by the block to free
- * @more: a second block. One block for both would be rounded up to a power of two.
- */
-struct aqm_memory {
-	void	*block;
-	void	*more;
-};
 
 /* The struct @kind_params that contains @given. */
 #define aqm_params_of(kind, given) \
 	container_of(given, struct kind##_params, given)
 
 /**
- * struct aqm_kind - definition of a qdisc
- * @ops: the operations of this qdisc only, enqueue() and others
+ * struct aqm_kind - what the frame must know of a qdisc
+ * @ops: its operations
  * @options: its options
- * @params: offset of struct x_params in the private data, bytes
  * @bandwidth: attribute of the option for the rate of the link
- * @limit: attribute of the option for the queue's length
- * @memory: attribute of the option for its memory
- * @xstats: size of struct tc_KIND_xstats, bytes
  * @follows_mtu: derived parameters also depend on the device's MTU
- * @has_rate: a rate that was not given is set before derive(). memory_limit always is.
  * @reconcile: resolve or reject conflicts between given options; optional
- * @derive: compute the parameters that were not given, or that depend on other
- *	parameters, or return an error. Set an option that another one replaces to 0,
- *	so that it is not dumped. @extack is NULL for a new rate of the link.
- * @alloc: allocate the memory that the new parameters need in addition; optional
- * @setup: start with these parameters
- * @commit: switch to these parameters; under the tree lock
- * @destroy: free the qdisc's own memory, also after a failed init; optional
- * @stats: fill in the zeroed struct tc_KIND_qdisc_stats; under the tree lock
+ * @apply: switch to the parameters in @given, or return an error and change nothing.
+ *	@given is a copy, in which derived options are 0 unless they were given.
+ *	@extack is NULL for a new rate of the link.
  * @notifier: called on changes of devices
  */
 struct aqm_kind {
-	struct Qdisc_ops		ops;
+	struct Qdisc_ops		*ops;
 	const struct aqm_options	*options;
-	u16				params;
 	u16				bandwidth;
-	u16				limit;
-	u16				memory;
-	u16				xstats;
 	bool				follows_mtu;
-	bool				has_rate;
 	int	(*reconcile)(struct aqm_given *given,
 			     struct netlink_ext_ack *extack);
-	int	(*derive)(struct Qdisc *sch, struct aqm_given *given,
-			  struct netlink_ext_ack *extack);
-	int	(*alloc)(struct Qdisc *sch, struct aqm_given *given,
-			 struct aqm_memory *m, struct netlink_ext_ack *extack);
-	void	(*setup)(struct Qdisc *sch, struct aqm_given *given,
-			 struct aqm_memory *m);
-	void	(*commit)(struct Qdisc *sch, struct aqm_given *given,
-			  struct aqm_memory *m);
-	void	(*destroy)(struct Qdisc *sch);
-	void	(*stats)(struct Qdisc *sch, void *stats);
+	int	(*apply)(struct Qdisc *sch, struct aqm_given *given,
+			 struct netlink_ext_ack *extack);
 	struct notifier_block		notifier;
 };
 
-/* Return the definition of @sch. */
-static inline struct aqm_kind *aqm_kind(const struct Qdisc *sch)
+/* Parameters */
+
+/* Return the rate to derive parameters from, bytes/s; @given: the option, or 0. */
+static inline u64 aqm_rate(struct Qdisc *sch, u64 given)
 {
-	return container_of(sch->ops, struct aqm_kind, ops);
-}
-
-static inline void *aqm_params(const struct aqm_kind *k, struct Qdisc *sch)
-{
-	return qdisc_priv(sch) + k->params;
-}
-
-static inline struct link_rate *aqm_link(struct Qdisc *sch)
-{
-	return &aqm_queue(sch)->link;
-}
-
-/* Return the source of the rate in the parameters @p, TC_AQM_SOURCE_... */
-static inline u32 aqm_source_in(const struct aqm_kind *k, struct Qdisc *sch,
-				const void *p)
-{
-	const struct aqm_option *o = &k->options->options[k->bandwidth];
-	const struct aqm_given *given = p;
-
-	if (!aqm_option_load(p + o->offset, o->size))
-		return TC_AQM_SOURCE_NONE;
-	return link_rate_source(aqm_link(sch),
-				given->ever & BIT_ULL(k->bandwidth));
-}
-
-/* Return the source of the rate in force, TC_AQM_SOURCE_... */
-static inline u32 aqm_source(const struct aqm_kind *k, struct Qdisc *sch)
-{
-	return aqm_source_in(k, sch, aqm_params(k, sch));
-}
-
-/* Return whether the parameters @p depend on a rate that was not given. */
-static inline bool aqm_follows(const struct aqm_kind *k, struct Qdisc *sch,
-			       const void *p)
-{
-	u32 source = aqm_source_in(k, sch, p);
-
-	return source != TC_AQM_SOURCE_NONE && source != TC_AQM_SOURCE_GIVEN;
-}
-
-/* Copy the parameters to @p, and reset all options that were not given. */
-static inline void aqm_given_params(const struct aqm_kind *k, struct Qdisc *sch,
-				    void *p)
-{
-	struct aqm_given *given = p;
-
-	memcpy(p, aqm_params(k, sch), k->options->size);
-	given->now = 0;
-	aqm_options_again(k->options, p);
-}
-
-/* Read options into the parameters @p. Return: 0 or an error */
-static inline int aqm_read(const struct aqm_kind *k, void *p,
-			   struct nlattr *opt, struct netlink_ext_ack *extack)
-{
-	int err = aqm_options_read(k->options, p, opt, extack);
-
-	if (err || !k->reconcile)
-		return err;
-	return k->reconcile(p, extack);
-}
-
-/* Compute the parameters that were not given. Return: 0 or an error */
-static inline int aqm_derive(struct Qdisc *sch, const struct aqm_kind *k,
-			     void *p, struct netlink_ext_ack *extack)
-{
-	u64 *given = p + k->options->options[k->bandwidth].offset;
-	u32 *memory = p + k->options->options[k->memory].offset;
-	u32 *limit = p + k->options->options[k->limit].offset;
-	u64 rate = link_rate_in_force(aqm_link(sch), *given);
-
-	if (k->has_rate)
-		*given = rate;
-	if (!*memory)
-		*memory = fifo_memory(*limit ? TC_AQM_MAX_BANDWIDTH : rate,
-				      (u64)totalram_pages() << PAGE_SHIFT);
-	return k->derive(sch, p, extack);
-}
-
-/* Switch to the parameters @p. Return: 0 or an error */
-static inline int __aqm_change(struct Qdisc *sch, const struct aqm_kind *k,
-			       void *p, struct netlink_ext_ack *extack)
-{
-	struct aqm_memory m = {};
-	int err;
-
-	ASSERT_RTNL();
-	err = aqm_derive(sch, k, p, extack);
-	if (err)
-		return err;
-	if (k->alloc) {
-		err = k->alloc(sch, p, &m, extack);
-		if (err)
-			return err;
-	}
-
-	sch_tree_lock(sch);
-	WRITE_ONCE(aqm_link(sch)->follow, aqm_follows(k, sch, p));
-	k->commit(sch, p, &m);
-	sch_tree_unlock(sch);
-	kvfree(m.block);
-	kvfree(m.more);
-	return 0;
-}
-
-/* Return whether the refused rate, or else the rate in force, was measured. */
-static inline bool aqm_is_measured(const struct link_rate *lr)
-{
-	return lr->refused ? lr->refused != lr->speed : lr->measured;
-}
-
-/* Switch to @p and the link's @rate in bytes/s, or change nothing. */
-static inline int aqm_change_rate(struct Qdisc *sch, const struct aqm_kind *k,
-				  void *p, u64 rate, bool measured)
-{
-	struct link_rate *lr = aqm_link(sch);
-	bool was_measured = lr->measured;
-	u64 before = lr->rate;
-	int err;
-
-	WRITE_ONCE(lr->rate, rate);
-	WRITE_ONCE(lr->measured, measured);
-	err = __aqm_change(sch, k, p, NULL);
-	if (err) {
-		WRITE_ONCE(lr->rate, before);
-		WRITE_ONCE(lr->measured, was_measured);
-	} else {
-		lr->refused = 0;
-	}
-	return err;
-}
-
-static inline int aqm_change(struct Qdisc *sch, struct nlattr *opt,
-			     struct netlink_ext_ack *extack)
-{
-	const struct aqm_kind *k = aqm_kind(sch);
-	const struct link_rate *lr = aqm_link(sch);
-	u8 p[AQM_MAX_PARAMS] __aligned(8);
-	int err;
-
-	aqm_given_params(k, sch, p);
-	err = aqm_read(k, p, opt, extack);
-	if (err)
-		return err;
-	/* The new options may be valid at the rate that we refused before. */
-	if (lr->refused) {
-		if (!aqm_change_rate(sch, k, p, lr->refused,
-				     aqm_is_measured(lr)))
-			return 0;
-		aqm_options_again(k->options, p);
-	}
-	return __aqm_change(sch, k, p, extack);
-}
-
-/**
- * aqm_new_rate() - follow the rate of the link
- * @sch: the qdisc
- * @k: its kind
- * @rate: bytes/s
- * @measured: it was measured; otherwise the device reports it
- *
- * Under RTNL. If the options do not fit the rate, the one before stays.
- */
-static inline void aqm_new_rate(struct Qdisc *sch, const struct aqm_kind *k,
-				u64 rate, bool measured)
-{
-	struct link_rate *lr = aqm_link(sch);
-	u8 p[AQM_MAX_PARAMS] __aligned(8);
-
-	ASSERT_RTNL();
-	if (!k->follows_mtu && (rate == lr->rate ||
-				aqm_source(k, sch) == TC_AQM_SOURCE_GIVEN)) {
-		WRITE_ONCE(lr->rate, rate);
-		WRITE_ONCE(lr->measured, measured);
-		lr->refused = 0;
-		return;
-	}
-	aqm_given_params(k, sch, p);
-	if (!aqm_change_rate(sch, k, p, rate, measured) || rate == lr->rate)
-		return;
-	/* A measured rate changes often. */
-	if (rate != lr->refused && !measured)
-		netdev_warn(qdisc_dev(sch),
-			    "%s %x: the options do not fit %llu kbit/s, the link's rate now; %llu kbit/s stays in force\n",
-			    k->ops.id, TC_H_MAJ(sch->handle) >> 16,
-			    div_u64(rate, 125),
-			    div_u64(lr->rate ?: LINK_RATE_DEFAULT, 125));
-	lr->refused = rate;
+	return link_rate_in_force(&aqm_queue(sch)->link, given);
 }
 
 /*
- * The device came up, or its MTU or @speed changed. The speed is in bytes/s, 0 if the
- * device does not report one. A speed that is not new leaves a measured rate.
+ * Return the default of memory_limit, bytes, for the @limit that was given, or 0, and the
+ * @rate of the link, bytes/s.
  */
-static inline void aqm_new_link(struct Qdisc *sch, const struct aqm_kind *k,
-				u64 speed)
+static inline u32 aqm_memory(u32 limit, u64 rate)
 {
-	struct link_rate *lr = aqm_link(sch);
-
-	if (!speed || speed == lr->speed) {
-		aqm_new_rate(sch, k, lr->refused ?: lr->rate,
-			     aqm_is_measured(lr));
-		return;
-	}
-	lr->speed = speed;
-	aqm_new_rate(sch, k, speed, false);
-}
-
-/*
- * The rate was measured. The task that destroys the qdisc holds RTNL and waits for
- * us, so we do not wait for RTNL.
- */
-static inline void aqm_rate_work(struct work_struct *work)
-{
-	struct link_rate *lr = container_of(to_delayed_work(work),
-					    struct link_rate, work);
-	u64 rate;
-
-	if (!rtnl_trylock()) {
-		schedule_delayed_work(&lr->work, 1);
-		return;
-	}
-	sch_tree_lock(lr->sch);
-	rate = lr->meter.rate;
-	sch_tree_unlock(lr->sch);
-	if (lr->follow && rate)
-		aqm_new_rate(lr->sch, aqm_kind(lr->sch), rate, true);
-	rtnl_unlock();
-}
-
-static inline int aqm_init(struct Qdisc *sch, struct nlattr *opt,
-			   struct netlink_ext_ack *extack)
-{
-	u8 p[AQM_MAX_PARAMS] __aligned(8);
-	struct aqm_memory m = {};
-	const struct aqm_kind *k = aqm_kind(sch);
-	struct aqm_queue *q = aqm_queue(sch);
-	struct link_rate *lr = aqm_link(sch);
-	int err;
-
-	INIT_DELAYED_WORK(&lr->work, aqm_rate_work);
-	lr->sch = sch;
-	lr->speed = link_rate_of(qdisc_dev(sch));
-	lr->rate = lr->speed;
-	aqm_options_default(k->options, p);
-	err = aqm_read(k, p, opt, extack);
-	if (err)
-		return err;
-	err = aqm_derive(sch, k, p, extack);
-	if (err)
-		return err;
-	if (k->ops.cl_ops) {
-		err = tcf_block_get(&q->block, &q->filters, sch, extack);
-		if (err)
-			return err;
-	}
-	if (k->alloc) {
-		err = k->alloc(sch, (void *)p, &m, extack);
-		if (err)
-			return err;
-	}
-	k->setup(sch, (void *)p, &m);
-	lr->follow = aqm_follows(k, sch, p);
-	old_parents_init(sch, extack);
-	return 0;
-}
-
-/* Also called after a failed init. */
-static inline void aqm_destroy(struct Qdisc *sch)
-{
-	const struct aqm_kind *k = aqm_kind(sch);
-
-	cancel_delayed_work_sync(&aqm_link(sch)->work);
-	if (k->ops.cl_ops)
-		tcf_block_put(aqm_queue(sch)->block);
-	if (k->destroy)
-		k->destroy(sch);
-}
-
-static inline int aqm_dump(struct Qdisc *sch, struct sk_buff *skb)
-{
-	const struct aqm_kind *k = aqm_kind(sch);
-	u64 bandwidth = BIT_ULL(k->bandwidth), kept = 0, assumed = 0;
-
-	ASSERT_RTNL();
-	/* A copy of a qdisc that refused a new rate must use the old rate, too. */
-	if (aqm_link(sch)->refused)
-		kept = bandwidth;
-	else if (aqm_source(k, sch) == TC_AQM_SOURCE_ASSUMED)
-		assumed = bandwidth;
-	return aqm_options_dump(sch, skb, k->options, aqm_params(k, sch), kept,
-				assumed);
+	return fifo_memory(limit ? TC_AQM_MAX_BANDWIDTH : rate,
+			   (u64)totalram_pages() << PAGE_SHIFT);
 }
 
 /* Warn if @memory_limit is too small for one full packet. Return: whether it is */
@@ -440,31 +129,305 @@ static inline bool aqm_policy_is_right(const struct congestion_policy *p,
 	return false;
 }
 
+/**
+ * aqm_set() - put the parameters that all qdiscs have in force
+ * @sch: the qdisc
+ * @given: the new parameters
+ * @bandwidth: rate that they depend on, bytes/s; 0: none
+ * @limit: packets on the wire, unless the qdisc has its own check of the limit
+ * @memory_limit: bytes
+ *
+ * Under the tree lock, or in init. If a limit became lower, call aqm_queue_trim().
+ */
+static inline void aqm_set(struct Qdisc *sch, const struct aqm_given *given,
+			   u64 bandwidth, u32 limit, u32 memory_limit)
+{
+	struct aqm_queue *q = aqm_queue(sch);
+
+	q->bandwidth = bandwidth;
+	q->limit = limit;
+	q->memory_limit = memory_limit;
+	WRITE_ONCE(sch->limit, limit);
+	WRITE_ONCE(q->link.follow, bandwidth &&
+		   !(given->ever & BIT_ULL(q->kind->bandwidth)));
+}
+
+/* Return the source of the rate in force, TC_AQM_SOURCE_... */
+static inline u32 aqm_source(struct Qdisc *sch)
+{
+	const struct aqm_queue *q = aqm_queue(sch);
+
+	if (!q->bandwidth)
+		return TC_AQM_SOURCE_NONE;
+	return link_rate_source(&q->link, q->given->ever & BIT_ULL(q->kind->bandwidth));
+}
+
+/* Change */
+
+/* Return whether the refused rate, or else the rate in force, was measured. */
+static inline bool aqm_is_measured(const struct link_rate *lr)
+{
+	return lr->refused ? lr->refused != lr->speed : lr->measured;
+}
+
+/* Return a copy of the parameters, with all options that were not given reset, or NULL. */
+static inline struct aqm_given *aqm_copy(struct Qdisc *sch)
+{
+	const struct aqm_queue *q = aqm_queue(sch);
+	struct aqm_given *copy;
+
+	copy = kmemdup(q->given, q->kind->options->size, GFP_KERNEL);
+	if (!copy)
+		return NULL;
+	copy->now = 0;
+	aqm_options_again(q->kind->options, copy);
+	return copy;
+}
+
+/* Read options into the parameters @given. Return: 0 or an error */
+static inline int aqm_read(const struct aqm_kind *k, struct aqm_given *given,
+			   struct nlattr *opt, struct netlink_ext_ack *extack)
+{
+	int err = aqm_options_read(k->options, given, opt, extack);
+
+	if (err || !k->reconcile)
+		return err;
+	return k->reconcile(given, extack);
+}
+
+/* Switch to @given and the link's @rate in bytes/s, or change nothing. */
+static inline int aqm_apply_at(struct Qdisc *sch, struct aqm_given *given, u64 rate,
+			       bool measured)
+{
+	struct aqm_queue *q = aqm_queue(sch);
+	bool was_measured = q->link.measured;
+	u64 before = q->link.rate;
+	int err;
+
+	WRITE_ONCE(q->link.rate, rate);
+	WRITE_ONCE(q->link.measured, measured);
+	err = q->kind->apply(sch, given, NULL);
+	if (err) {
+		WRITE_ONCE(q->link.rate, before);
+		WRITE_ONCE(q->link.measured, was_measured);
+	} else {
+		q->link.refused = 0;
+	}
+	return err;
+}
+
+/* Switch to the options @opt, or change nothing. */
+static inline int aqm_change(struct Qdisc *sch, struct nlattr *opt,
+			     struct netlink_ext_ack *extack)
+{
+	struct aqm_queue *q = aqm_queue(sch);
+	struct link_rate *lr = &q->link;
+	struct aqm_given *given;
+	int err;
+
+	ASSERT_RTNL();
+	given = aqm_copy(sch);
+	if (!given)
+		return -ENOMEM;
+	err = aqm_read(q->kind, given, opt, extack);
+	if (err)
+		goto free;
+	/* The new options may be valid at the rate that we refused before. */
+	if (lr->refused) {
+		if (!aqm_apply_at(sch, given, lr->refused, aqm_is_measured(lr)))
+			goto free;
+		aqm_options_again(q->kind->options, given);
+	}
+	err = q->kind->apply(sch, given, extack);
+free:
+	kfree(given);
+	return err;
+}
+
+/**
+ * aqm_new_rate() - follow the rate of the link
+ * @sch: the qdisc
+ * @rate: bytes/s
+ * @measured: it was measured; otherwise the device reports it
+ *
+ * Under RTNL. If the options do not fit the rate, the one before stays.
+ */
+static inline void aqm_new_rate(struct Qdisc *sch, u64 rate, bool measured)
+{
+	struct aqm_queue *q = aqm_queue(sch);
+	struct link_rate *lr = &q->link;
+	struct aqm_given *given;
+	int err = -ENOMEM;
+
+	ASSERT_RTNL();
+	if (!q->kind->follows_mtu && (rate == lr->rate ||
+				      aqm_source(sch) == TC_AQM_SOURCE_GIVEN)) {
+		WRITE_ONCE(lr->rate, rate);
+		WRITE_ONCE(lr->measured, measured);
+		lr->refused = 0;
+		return;
+	}
+	given = aqm_copy(sch);
+	if (given)
+		err = aqm_apply_at(sch, given, rate, measured);
+	kfree(given);
+	if (!err || rate == lr->rate)
+		return;
+	/* A measured rate changes often. */
+	if (rate != lr->refused && !measured)
+		netdev_warn(qdisc_dev(sch),
+			    "%s %x: the options do not fit %llu kbit/s, the link's rate now; %llu kbit/s stays in force\n",
+			    sch->ops->id, TC_H_MAJ(sch->handle) >> 16,
+			    div_u64(rate, 125),
+			    div_u64(lr->rate ?: LINK_RATE_DEFAULT, 125));
+	lr->refused = rate;
+}
+
+/*
+ * The device came up, or its MTU or @speed changed. The speed is in bytes/s, 0 if the
+ * device does not report one. A speed that is not new leaves a measured rate.
+ */
+static inline void aqm_new_link(struct Qdisc *sch, u64 speed)
+{
+	struct link_rate *lr = &aqm_queue(sch)->link;
+
+	if (!speed || speed == lr->speed) {
+		aqm_new_rate(sch, lr->refused ?: lr->rate, aqm_is_measured(lr));
+		return;
+	}
+	lr->speed = speed;
+	aqm_new_rate(sch, speed, false);
+}
+
+/*
+ * The rate was measured. The task that destroys the qdisc holds RTNL and waits for
+ * us, so we do not wait for RTNL.
+ */
+static inline void aqm_rate_work(struct work_struct *work)
+{
+	struct link_rate *lr = container_of(to_delayed_work(work),
+					    struct link_rate, work);
+	u64 rate;
+
+	if (!rtnl_trylock()) {
+		schedule_delayed_work(&lr->work, 1);
+		return;
+	}
+	sch_tree_lock(lr->sch);
+	rate = lr->meter.rate;
+	sch_tree_unlock(lr->sch);
+	if (lr->follow && rate)
+		aqm_new_rate(lr->sch, rate, true);
+	rtnl_unlock();
+}
+
+/* Init and destroy */
+
+/**
+ * aqm_init() - begin with the init of a qdisc
+ * @sch: the qdisc
+ * @kind: its definition
+ * @given: its parameters; gets the options and the defaults of others
+ * @opt: the options, or NULL
+ * @extack: gets an error
+ *
+ * Next derive the other parameters and allocate memory. If both succeed, set up the
+ * qdisc and call aqm_start(). The core calls destroy() after a failure, too.
+ *
+ * Return: 0 or an error
+ */
+static inline int aqm_init(struct Qdisc *sch, const struct aqm_kind *kind,
+			   struct aqm_given *given, struct nlattr *opt,
+			   struct netlink_ext_ack *extack)
+{
+	struct aqm_queue *q = aqm_queue(sch);
+	struct link_rate *lr = &q->link;
+	int err;
+
+	q->kind = kind;
+	q->given = given;
+	INIT_DELAYED_WORK(&lr->work, aqm_rate_work);
+	lr->sch = sch;
+	lr->speed = link_rate_of(qdisc_dev(sch));
+	lr->rate = lr->speed;
+	/* The parameters of a new qdisc are 0. */
+	aqm_options_again(kind->options, given);
+	err = aqm_read(kind, given, opt, extack);
+	if (err || !sch->ops->cl_ops)
+		return err;
+	return tcf_block_get(&q->block, &q->filters, sch, extack);
+}
+
+/* The last step of an init that succeeds. Return: 0 */
+static inline int aqm_start(struct Qdisc *sch, struct netlink_ext_ack *extack)
+{
+	old_parents_init(sch, extack);
+	return 0;
+}
+
+/* Also after a failed init. The qdisc then frees its own memory. */
+static inline void aqm_destroy(struct Qdisc *sch)
+{
+	struct aqm_queue *q = aqm_queue(sch);
+
+	cancel_delayed_work_sync(&q->link.work);
+	if (q->block)
+		tcf_block_put(q->block);
+}
+
+/* Dump */
+
+/* Dump the options in force. */
+static inline int aqm_dump(struct Qdisc *sch, struct sk_buff *skb)
+{
+	const struct aqm_queue *q = aqm_queue(sch);
+	u64 bandwidth = BIT_ULL(q->kind->bandwidth), kept = 0, assumed = 0;
+
+	ASSERT_RTNL();
+	/* A copy of a qdisc that refused a new rate must use the old rate, too. */
+	if (q->link.refused)
+		kept = bandwidth;
+	else if (aqm_source(sch) == TC_AQM_SOURCE_ASSUMED)
+		assumed = bandwidth;
+	return aqm_options_dump(skb, q->kind->options, q->given, kept, assumed);
+}
+
 /* The first members of each qdisc's statistics. */
 struct aqm_common_stats {
 	TC_AQM_COMMON_STATS(TC_AQM_MEMBER, 0)
 };
 
-/* Fill them in, with the bandwidth in force. */
-static inline void aqm_common_stats(struct Qdisc *sch, void *stats, u64 bandwidth)
+static inline void __aqm_common_stats(struct Qdisc *sch, struct aqm_common_stats *st)
 {
 	const struct aqm_queue *q = aqm_queue(sch);
-	struct aqm_common_stats *st = stats;
 
-	st->dropped_bytes = q->dropped_bytes;
-	st->marked = congestion_marked(&q->signal);
-	st->spared = q->signal.spared;
-	st->drop_limit = q->drops[AQM_DROP_LIMIT];
-	st->drop_memory = q->drops[AQM_DROP_MEMORY];
-	st->drop_change = q->drops[AQM_DROP_CHANGE];
-	st->bandwidth = bandwidth;
-	st->delay = q->delay.last;
-	st->delay_avg = q->delay.avg;
-	st->delay_max = q->delay.max;
-	st->limit = q->limit;
-	st->memory_limit = q->memory_limit;
-	st->memory_used = q->truesize;
+	*st = (struct aqm_common_stats) {
+		.bandwidth		= q->bandwidth,
+		.link_refused		= q->link.refused,
+		.delay			= q->delay.last,
+		.delay_avg		= q->delay.avg,
+		.delay_max		= q->delay.max,
+		.dropped_bytes		= q->dropped_bytes,
+		.limit			= q->limit,
+		.memory_limit		= q->memory_limit,
+		.memory_used		= q->truesize,
+		.bandwidth_source	= aqm_source(sch),
+		.marked			= congestion_marked(&q->signal),
+		.spared			= q->signal.spared,
+		.drop_limit		= q->drops[AQM_DROP_LIMIT],
+		.drop_memory		= q->drops[AQM_DROP_MEMORY],
+		.drop_change		= q->drops[AQM_DROP_CHANGE],
+	};
 }
+
+/* Fill in the first members of @st, a struct of statistics; under the tree lock. */
+#define aqm_common_stats(sch, st) do {					\
+	static_assert(offsetof(typeof(*(st)), bandwidth) ==		\
+		      offsetof(struct aqm_common_stats, bandwidth) &&	\
+		      offsetof(typeof(*(st)), drop_change) ==		\
+		      offsetof(struct aqm_common_stats, drop_change));	\
+	__aqm_common_stats(sch, (struct aqm_common_stats *)(st));	\
+} while (0)
 
 /* Fill in the statistics of a qdisc that signals as RED does. */
 #define AQM_SIGNAL_STATS(st, q) do {					\
@@ -474,21 +437,7 @@ static inline void aqm_common_stats(struct Qdisc *sch, void *stats, u64 bandwidt
 	(st)->forced_mark = (q)->signal.forced_mark;			\
 } while (0)
 
-static inline int aqm_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
-{
-	u64 xstats[AQM_MAX_XSTATS / sizeof(u64)] = {};
-	const struct aqm_kind *k = aqm_kind(sch);
-	struct aqm_common_stats *st = (void *)(xstats + 1);
-
-	BUILD_BUG_ON(TC_AQM_XSTATS_QDISC);	/* the type, which is 0 */
-	ASSERT_RTNL();
-	sch_tree_lock(sch);
-	k->stats(sch, st);
-	st->bandwidth_source = aqm_source(k, sch);
-	sch_tree_unlock(sch);
-	st->link_refused = aqm_link(sch)->refused;
-	return gnet_stats_copy_app(d, xstats, k->xstats);
-}
+/* Classes */
 
 /* Qdisc_class_ops.tcf_block: filters are on the qdisc, not on its classes. */
 static inline struct tcf_block *aqm_tcf_block(struct Qdisc *sch,
@@ -508,35 +457,32 @@ static inline void aqm_walk(struct Qdisc *sch, struct qdisc_walker *arg,
 		tc_qdisc_stats_dump(sch, i, arg);
 }
 
-/* Class operations of a qdisc with filters; the two functions show its classes. */
-#define AQM_CLASS_OPS(walking, dumping) {				\
+static inline void filter_class_walk(struct Qdisc *sch, struct qdisc_walker *arg)
+{
+}
+
+/* Class operations of a qdisc with filters and no classes to show. */
+#define AQM_FILTER_CLASS_OPS {						\
 	.leaf		= filter_class_leaf,				\
 	.find		= filter_class_find,				\
-	.walk		= walking,					\
+	.walk		= filter_class_walk,				\
 	.tcf_block	= aqm_tcf_block,				\
 	.bind_tcf	= filter_class_bind,				\
 	.unbind_tcf	= filter_class_unbind,				\
 	.dump		= filter_class_dump,				\
-	.dump_stats	= dumping,					\
 }
 
-static void filter_class_walk(struct Qdisc *sch, struct qdisc_walker *arg)
-{
-}
-
-/* For a qdisc without classes to show. */
-static const struct Qdisc_class_ops filter_class_ops __maybe_unused =
-	AQM_CLASS_OPS(filter_class_walk, NULL);
+/* Modules */
 
 /* Apply the device's rate to @sch. @rate caches it; U64_MAX: not read yet. */
 static inline void aqm_link_changed(struct Qdisc *sch, const struct aqm_kind *k,
 				    u64 *rate)
 {
-	if (sch->ops != &k->ops)
+	if (sch->ops != k->ops)
 		return;
 	if (*rate == U64_MAX)
 		*rate = link_rate_of(qdisc_dev(sch));
-	aqm_new_link(sch, k, *rate);
+	aqm_new_link(sch, *rate);
 }
 
 /* Netdevice notifier: update the qdiscs of the device that are of this kind. */
@@ -565,21 +511,15 @@ static inline int aqm_link_event(struct notifier_block *nb,
 	return NOTIFY_DONE;
 }
 
-static inline int aqm_register(struct aqm_kind *k, struct module *owner)
+static inline int aqm_register(struct aqm_kind *k)
 {
 	int err;
 
-	k->ops.init = aqm_init;
-	k->ops.change = aqm_change;
-	k->ops.destroy = aqm_destroy;
-	k->ops.dump = aqm_dump;
-	k->ops.dump_stats = aqm_dump_stats;
-	k->ops.owner = owner;
 	k->notifier.notifier_call = aqm_link_event;
 	err = register_netdevice_notifier(&k->notifier);
 	if (err)
 		return err;
-	err = register_qdisc(&k->ops);
+	err = register_qdisc(k->ops);
 	if (err)
 		unregister_netdevice_notifier(&k->notifier);
 	return err;
@@ -587,72 +527,8 @@ static inline int aqm_register(struct aqm_kind *k, struct module *owner)
 
 static inline void aqm_unregister(struct aqm_kind *k)
 {
-	unregister_qdisc(&k->ops);
+	unregister_qdisc(k->ops);
 	unregister_netdevice_notifier(&k->notifier);
 }
-
-/**
- * AQM_KIND() - define the struct aqm_kind of a qdisc, and its module
- * @x: prefix of its functions and structs
- * @name: tc's name for it, without quotes
- * @NAME: the same in capitals, for TCA_NAME_BANDWIDTH
- * @about: description of the module
- *
- * Further members of struct aqm_kind follow as designated initializers.
- */
-#define AQM_KIND(x, name, NAME, about, ...)				\
-	__AQM_KIND(x, name, NAME, about, queue, x##_derive,		\
-		   .has_rate = true, __VA_ARGS__)
-
-/* The same, with the first member, a struct aqm_queue, and the function to derive. */
-#define __AQM_KIND(x, name, NAME, about, first, deriving, ...)		\
-static_assert(!offsetof(struct x##_sched_data, first));			\
-static_assert(__same_type(struct aqm_queue,				\
-			  ((struct x##_sched_data *)0)->first));	\
-static_assert(__same_type(struct x##_params,				\
-			  ((struct x##_sched_data *)0)->params));	\
-AQM_OPTIONS(x##_options, struct x##_params, TC_##NAME##_OPTIONS);	\
-AQM_STATS_ARE_WHOLE(struct tc_##name##_qdisc_stats,			\
-		    TC_##NAME##_QDISC_STATS);				\
-static_assert(offsetof(struct tc_##name##_qdisc_stats, drop_change) ==	\
-	      offsetof(struct aqm_common_stats, drop_change));		\
-static struct aqm_kind x##_kind __read_mostly = {			\
-	.options	= &x##_options,					\
-	.params		= offsetof(struct x##_sched_data, params),	\
-	.bandwidth	= TCA_##NAME##_BANDWIDTH,			\
-	.limit		= TCA_##NAME##_LIMIT,				\
-	.memory		= TCA_##NAME##_MEMORY_LIMIT,			\
-	.xstats		= sizeof(struct tc_##name##_xstats),		\
-	.derive		= deriving,					\
-	.setup		= x##_setup,					\
-	.commit		= x##_commit,					\
-	.stats		= x##_stats,					\
-	.ops.id		= #name,					\
-	.ops.priv_size	= sizeof(struct x##_sched_data),		\
-	.ops.enqueue	= x##_enqueue,					\
-	.ops.dequeue	= x##_dequeue,					\
-	.ops.reset	= x##_reset,					\
-	__VA_ARGS__							\
-};									\
-MODULE_ALIAS_NET_SCH(#name);						\
-MODULE_DESCRIPTION(about " queue discipline");				\
-MODULE_INFO(protections, OLD_PARENTS_NAME);				\
-module_aqm_kind(x##_kind)
-
-/* Module init and exit of one qdisc. */
-#define module_aqm_kind(kind)						\
-static int __init kind##_register(void)					\
-{									\
-	return aqm_register(&(kind), THIS_MODULE);			\
-}									\
-static void __exit kind##_unregister(void)				\
-{									\
-	aqm_unregister(&(kind));					\
-}									\
-module_init(kind##_register);						\
-module_exit(kind##_unregister);						\
-MODULE_AUTHOR("The sch-aqm maintainers");				\
-MODULE_LICENSE("GPL");							\
-MODULE_VERSION(AQM_VERSION)
 
 #endif /* _AQM_KIND_H */

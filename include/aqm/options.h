@@ -12,9 +12,8 @@
  *	AQM_OPTIONS(kind_options, struct kind_params, TC_KIND_OPTIONS);
  *
  * <aqm/kind.h> applies the options after this code has read them. The datapath
- * holds the qdisc lock and reads parameters without further locking. A dump can
- * run at the same time as the datapath, so it copies the parameters under the
- * tree lock.
+ * holds the qdisc lock and reads parameters without further locking. Only a change
+ * writes them, under RTNL and the tree lock, so a dump under RTNL needs no lock.
  *
  * The parameters are the values in force, with a mask of the options that were
  * given. A change starts with aqm_options_again(), which sets options that were
@@ -37,8 +36,7 @@
 #include <net/sch_generic.h>
 #include <uapi/linux/pkt_sched_aqm.h>
 
-#define AQM_MAX_ATTRIBUTE	63	/* a bit each in struct aqm_given */
-#define AQM_MAX_PARAMS		448	/* bytes, on the stack */
+#define AQM_MAX_ATTRIBUTE	39	/* at most 63: a bit each in struct aqm_given */
 #define AQM_MAX_XSTATS		512	/* bytes, on the stack of a dump */
 
 /**
@@ -163,7 +161,6 @@ struct aqm_options {
  */
 #define AQM_OPTIONS(name, params, list) \
 static_assert(offsetof(params, given) == 0); \
-static_assert(sizeof(params) <= AQM_MAX_PARAMS); \
 static const struct aqm_option name##_list[] = { \
 	list(AQM_OPTION_ENTRY, params) \
 }; \
@@ -226,73 +223,65 @@ static inline void aqm_option_store(void *to, u16 size, u64 value)
 		*(u32 *)to = value;
 		break;
 	default:
+		/* The compiler takes the parameters for their first member. */
+		OPTIMIZER_HIDE_VAR(to);
 		memcpy(to, &value, sizeof(value));
 	}
 }
 
 /* Set an option to its default, or to 0 if it is derived. */
-static inline void aqm_option_forget(const struct aqm_option *o, void *params)
+static inline void aqm_option_forget(const struct aqm_option *o,
+				     struct aqm_given *given)
 {
-	aqm_option_store(params + o->offset, o->size,
+	aqm_option_store((void *)given + o->offset, o->size,
 			 o->value == TC_AQM_DERIVED ? 0 : o->value);
 }
 
 /**
  * aqm_options_again() - set each parameter that was not given to its default
  * @set: the options
- * @params: the parameters; derived ones are set to 0
+ * @given: the parameters; derived ones are set to 0
  */
 static inline void aqm_options_again(const struct aqm_options *set,
-				     void *params)
+				     struct aqm_given *given)
 {
-	const struct aqm_given *given = params;
 	u16 i;
 
 	for (i = 0; i <= set->last; i++)
 		if (set->options[i].size && !(given->ever >> i & 1))
-			aqm_option_forget(&set->options[i], params);
-}
-
-/* Set all parameters of a new qdisc to their defaults. */
-static inline void aqm_options_default(const struct aqm_options *set,
-				       void *params)
-{
-	memset(params, 0, set->size);
-	aqm_options_again(set, params);
+			aqm_option_forget(&set->options[i], given);
 }
 
 /*
  * Forget all given options that are not in @mask. Forgotten options count as
  * changed if they are derived.
  */
-static inline void aqm_options_keep(const struct aqm_options *set, void *params,
-				    u64 mask)
+static inline void aqm_options_keep(const struct aqm_options *set,
+				    struct aqm_given *given, u64 mask)
 {
-	struct aqm_given *given = params;
 	u16 i;
 
 	for (i = 0; i <= set->last; i++)
 		if (set->options[i].value == TC_AQM_DERIVED)
 			given->now |= given->ever & ~mask & BIT_ULL(i);
 	given->ever &= mask;
-	aqm_options_again(set, params);
+	aqm_options_again(set, given);
 }
 
 /**
  * aqm_options_read() - read the options of a message into the parameters
  * @set: the options
- * @params: present parameters or defaults; unspecified after an error
+ * @given: present parameters or defaults; unspecified after an error
  * @opt: TCA_OPTIONS; NULL: no option
  * @extack: gets the option and its range in case of an error
  *
  * Return: 0 or an error
  */
-static inline int aqm_options_read(const struct aqm_options *set, void *params,
-				   struct nlattr *opt,
+static inline int aqm_options_read(const struct aqm_options *set,
+				   struct aqm_given *given, struct nlattr *opt,
 				   struct netlink_ext_ack *extack)
 {
 	struct nlattr *tb[AQM_MAX_ATTRIBUTE + 1];
-	struct aqm_given *given = params;
 	const struct aqm_option *o;
 	u64 mask = U64_MAX;
 	u64 value;
@@ -308,7 +297,7 @@ static inline int aqm_options_read(const struct aqm_options *set, void *params,
 
 	if (tb[TC_AQM_GIVEN]) {
 		mask = nla_get_u64(tb[TC_AQM_GIVEN]);
-		aqm_options_keep(set, params, mask);
+		aqm_options_keep(set, given, mask);
 	}
 	for (i = 0; i <= set->last; i++) {
 		o = &set->options[i];
@@ -324,7 +313,7 @@ static inline int aqm_options_read(const struct aqm_options *set, void *params,
 			NL_SET_BAD_ATTR(extack, tb[i]);
 			return -EINVAL;
 		}
-		aqm_option_store(params + o->offset, o->size, value);
+		aqm_option_store((void *)given + o->offset, o->size, value);
 	}
 	return 0;
 }
@@ -346,42 +335,36 @@ static inline int aqm_option_put(struct sk_buff *skb, int attr, u16 size,
 
 /**
  * aqm_options_dump() - dump the options in force
- * @sch: the qdisc
  * @skb: gets TCA_OPTIONS
  * @set: the options
- * @params: the parameters
+ * @params: the parameters; under RTNL, because only a change writes them
  * @kept: mask of derived options that a copy must treat as given
  * @assumed: mask of derived options whose value is a guess
  *
  * Return: the result of nla_nest_end(), or -EMSGSIZE
  */
-static inline int aqm_options_dump(struct Qdisc *sch, struct sk_buff *skb,
+static inline int aqm_options_dump(struct sk_buff *skb,
 				   const struct aqm_options *set,
-				   const void *params, u64 kept,
+				   const struct aqm_given *params, u64 kept,
 				   u64 assumed)
 {
-	u8 copy[AQM_MAX_PARAMS] __aligned(8);
-	const struct aqm_given *given = (void *)copy;
 	const struct aqm_option *o;
 	struct nlattr *opts;
+	const void *param;
 	u16 i;
-
-	sch_tree_lock(sch);
-	memcpy(copy, params, set->size);
-	sch_tree_unlock(sch);
 
 	opts = nla_nest_start_noflag(skb, TCA_OPTIONS);
 	if (!opts)
 		return -EMSGSIZE;
 	for (i = 0; i <= set->last; i++) {
 		o = &set->options[i];
-		if (!o->size ||
-		    aqm_option_load(copy + o->offset, o->size) < o->least)
+		param = (const void *)params + o->offset;
+		if (!o->size || aqm_option_load(param, o->size) < o->least)
 			continue;
-		if (aqm_option_put(skb, i, o->size, copy + o->offset))
+		if (aqm_option_put(skb, i, o->size, param))
 			goto too_long;
 	}
-	if (nla_put_u64_64bit(skb, TC_AQM_GIVEN, given->ever | kept,
+	if (nla_put_u64_64bit(skb, TC_AQM_GIVEN, params->ever | kept,
 			      TC_AQM_PAD))
 		goto too_long;
 	if (assumed &&

@@ -15,10 +15,8 @@
 #include <net/pkt_sched.h>
 #include <net/sch_generic.h>
 #include <aqm/congestion_signal.h>
-#include <aqm/kind.h>
 #include <aqm/parents.h>
 #include <aqm/queue.h>
-#include <aqm/split_gso.h>
 #include "../compat.h"
 
 /*
@@ -65,62 +63,11 @@ static inline struct sk_buff *plain_fifo_remove(struct Qdisc *sch)
 	return skb;
 }
 
-/* Dequeue a packet, and call @departed after it has left the queue. */
-static __always_inline struct sk_buff *
-plain_fifo_dequeue(struct Qdisc *sch,
-		   void (*departed)(struct Qdisc *sch,
-				    const struct sk_buff *skb))
-{
-	struct sk_buff *skb = plain_fifo_remove(sch);
-
-	if (!skb)
-		return NULL;
-	departed(sch, skb);
-	aqm_queue_sent(sch, skb);
-	return skb;
-}
-
-/* For aqm_queue_trim(): remove the oldest packet, unless the rest fits. */
-static inline struct sk_buff *plain_fifo_evict(struct Qdisc *sch)
-{
-	return aqm_queue_is_over(sch) ? plain_fifo_remove(sch) : NULL;
-}
-
 /* Purge all packets without counting drops. */
 static inline void plain_fifo_reset(struct Qdisc *sch)
 {
 	aqm_queue_reset(sch);
 	qdisc_reset_queue(sch);
-}
-
-/**
- * PLAIN_FIFO_QDISC() - define x_enqueue(), x_dequeue() and x_evict()
- * @x: prefix of the functions and structs
- *
- * x_arrival() queues a packet, and x_departed() is called after one has left.
- */
-#define PLAIN_FIFO_QDISC(x)						\
-static int x##_enqueue(struct sk_buff *skb, struct Qdisc *sch,		\
-		       struct sk_buff **to_free)			\
-{									\
-	struct x##_sched_data *q = qdisc_priv(sch);			\
-									\
-	return split_gso_arrival(skb, sch, to_free,			\
-				 q->params.split_gso, x##_arrival);	\
-}									\
-									\
-static struct sk_buff *x##_dequeue(struct Qdisc *sch)			\
-{									\
-	return plain_fifo_dequeue(sch, x##_departed);			\
-}									\
-									\
-static struct sk_buff *x##_evict(struct Qdisc *sch, bool again)		\
-{									\
-	struct sk_buff *skb = plain_fifo_evict(sch);			\
-									\
-	if (skb)							\
-		x##_departed(sch, skb);					\
-	return skb;							\
 }
 
 #endif /* _AQM_PLAIN_FIFO_H */

@@ -35,6 +35,9 @@
 #include "delay.h"
 #include "link_rate.h"
 
+struct aqm_given;
+struct aqm_kind;
+
 /**
  * enum aqm_drop - the cause of a drop
  * @AQM_DROP_NONE: 0, the packet is not dropped
@@ -78,6 +81,9 @@ enum aqm_drop {
  * @dropped_bytes: their length
  * @signal: marked and spared packets
  * @block: the block of @filters
+ * @kind: what the frame must know of the qdisc
+ * @given: its parameters in force, which begin with the mask of given options
+ * @bandwidth: rate of the link that they depend on, bytes/s; 0: they depend on none
  * @link: the link's rate
  *
  * All under the qdisc lock, except the limits, which are written under the tree
@@ -95,6 +101,9 @@ struct aqm_queue {
 	u64			dropped_bytes;
 	struct congestion_stats	signal;
 	struct tcf_block	*block;
+	const struct aqm_kind	*kind;
+	const struct aqm_given	*given;
+	u64			bandwidth;
 	struct link_rate	link;
 } ____cacheline_aligned;
 
@@ -366,16 +375,6 @@ static inline void aqm_queue_lost(struct Qdisc *sch, struct sk_buff *skb,
 {
 	delay_lost(&aqm_queue(sch)->delay, skb);
 	aqm_drop_count(sch, skb, cause);
-}
-
-/* Set the limits: @limit in packets on the wire, unless aqm_queue_full() is not used. */
-static inline void aqm_queue_resize(struct Qdisc *sch, u32 limit, u32 memory_limit)
-{
-	struct aqm_queue *q = aqm_queue(sch);
-
-	WRITE_ONCE(q->limit, limit);
-	WRITE_ONCE(q->memory_limit, memory_limit);
-	WRITE_ONCE(sch->limit, limit);
 }
 
 /* All packets are purged without counting them. The core resets qlen and backlog. */

@@ -52,18 +52,10 @@ static inline struct red_fifo_cb *red_fifo_cb(const struct sk_buff *skb)
 	return (struct red_fifo_cb *)qdisc_skb_cb(skb)->data;
 }
 
-/*
- * Allocate @slots for draws from a FIFO of @limit packets. There is nothing to do
- * unless the qdisc @draws, or if @rf, of @now packets, has the right number of slots.
- *
- * Return: 0, or an error
- */
-static inline int red_fifo_alloc(const struct red_fifo *rf, u32 now, u32 limit,
-				 bool draws, void **slots,
+/* Allocate @slots for draws from a FIFO of @limit packets. Return: 0 or an error */
+static inline int red_fifo_alloc(void ***slots, u32 limit,
 				 struct netlink_ext_ack *extack)
 {
-	if (!draws || (rf->draw.slots && limit == now))
-		return 0;
 	*slots = kvmalloc_array(limit, sizeof(void *), GFP_KERNEL_ACCOUNT);
 	if (*slots)
 		return 0;

@@ -179,29 +179,4 @@ split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	return parents_report(sch, &before, len, verdict);
 }
 
-/**
- * split_gso_arrival() - queue a packet, usually of one segment
- * @skb: the packet
- * @sch: the discipline
- * @to_free: list of packets to free
- * @split: split it if it is a GSO packet
- * @enqueue: the discipline's enqueue of one packet with its number of segments;
- *	if it is __always_inline, it is compiled for one segment here
- *
- * For disciplines whose enqueue never drops queued packets.
- *
- * Return: the verdict.
- */
-static __always_inline int
-split_gso_arrival(struct sk_buff *skb, struct Qdisc *sch,
-		  struct sk_buff **to_free, bool split,
-		  int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch,
-				 struct sk_buff **to_free, u32 segments,
-				  u32 class))
-{
-	if (unlikely(queued_is_gso(skb)))
-		return split_gso_enqueue(skb, sch, to_free, split, 0, enqueue);
-	return enqueue(skb, sch, to_free, 1, 0);
-}
-
 #endif /* _AQM_SPLIT_GSO_H */

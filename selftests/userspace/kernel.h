@@ -43,6 +43,7 @@ void userspace_violation(const char *fmt, ...)
 #endif
 #undef noinline
 #define noinline		__attribute__((__noinline__))
+#define OPTIMIZER_HIDE_VAR(x)	__asm__ ("" : "+r" (x))
 #define __init
 #define __exit
 #define __rcu
@@ -128,6 +129,8 @@ typedef unsigned int gfp_t;
 
 void *userspace_alloc(size_t n, size_t size, gfp_t gfp);
 void kvfree(const void *p);
+void *kmemdup(const void *from, size_t n, gfp_t gfp);
+#define kfree(p)		kvfree(p)
 #define kmalloc(n, gfp)			userspace_alloc(1, n, gfp)
 #define kcalloc(n, s, gfp)		userspace_alloc(n, s, (gfp) | __GFP_ZERO)
 #define kmalloc_array(n, s, gfp)	userspace_alloc(n, s, gfp)

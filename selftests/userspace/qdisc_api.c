@@ -64,6 +64,13 @@ void *userspace_alloc(size_t n, size_t size, gfp_t gfp)
 	return p;
 }
 
+void *kmemdup(const void *from, size_t n, gfp_t gfp)
+{
+	void *to = kmalloc(n, gfp);
+
+	return to ? memcpy(to, from, n) : NULL;
+}
+
 void kvfree(const void *p)
 {
 	if (!p)

@@ -962,13 +962,11 @@ static void message_free(struct sk_buff *skb)
 static struct sk_buff *dump(struct Qdisc *sch)
 {
 	struct sk_buff *skb = message_skb();
-	u64 locks = world->locks;
 
 	if (!sch->ops->dump)
 		return skb;
 	if (sch->ops->dump(sch, skb) < 0)
 		userspace_violation("dump fails");
-	must_have_locked(locks, "dump");
 	return skb;
 }
 

@@ -417,10 +417,10 @@ MUTANTS = [
     Mutant("redtail", "include/aqm/parents.h", TELL + "n - drops, bytes);", "(void)0;"),
     # The fast path of most real packets puts every flow into queue 0.
     *(
-        Mutant(kind, "include/aqm/flow_qdisc.h", "flow_buffer_hash(b, skb));", "0);")
+        Mutant(kind, f"sch_{kind}.c", "flow_buffer_hash(b, skb));", "0);")
         for kind in ("qsdrr", "tdrr")
     ),
-    Mutant("tdrr", "include/aqm/kind.h", "tcf_block_put(aqm_queue(sch)->block);", ""),
+    Mutant("tdrr", "include/aqm/kind.h", "tcf_block_put(q->block);", ";"),
     Mutant("tdrr", "include/aqm/flow_buffer.h", "aqm_queue_remove(sch, skb);", ""),
     *(
         Mutant(kind, "include/aqm/queue.h", "DROP : NET_XMIT_CN;", "DROP : NET_XMIT_SUCCESS;")
@@ -428,7 +428,7 @@ MUTANTS = [
     ),
     Mutant("chokex", "include/aqm/queue.h", "qdisc_qlen_dec(sch);", ""),
     Mutant("chokex", "sch_chokex.c", "__qdisc_drop(skb, to_free);", "(void)to_free;"),
-    Mutant("chokex", "include/aqm/kind.h", "kvfree(m.block);", ""),
+    Mutant("chokex", "sch_chokex.c", "kvfree(slots);", ""),
     Mutant("cbt", "include/aqm/queue.h", "qdisc_qstats_drop(sch);", ""),
     Mutant("cbt", "sch_cbt.c", "sch_tree_unlock(sch);", ""),
     Mutant("redtail", "sch_redtail.c", "rq->backlog -= qdisc_pkt_len(skb);", ""),

@@ -252,6 +252,7 @@ def test_losses_in_the_middle_of_a_gso_packet(kind: str, below: str) -> None:
                 if rng.random() < 0.05:
                     w.fail_alloc(1)
                 if rng.random() < 0.05:
+                    w.fail_alloc(0)  # a change allocates, too
                     w.change(f"memory_limit {rng.choice((1000, 5000, 60000))}")
                 w.advance(1000)
             w.dequeue(1000)

@@ -20,7 +20,7 @@ TALK = Path(__file__).with_name("talk.py")
 KINDS = sorted(
     path.stem.removeprefix("sch_")
     for path in TOP.glob("sch_*.c")
-    if "AQM_KIND(" in path.read_text()
+    if "AQM_OPTIONS(" in path.read_text()
 )
 WIDTHS = {"FLAG": "B", "CHOICE": "B", "RATE": "Q", "CODEPOINTS": "Q"}
 GIVEN = 2  # attribute of every discipline with the mask of given options

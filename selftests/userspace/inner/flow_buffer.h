@@ -18,8 +18,8 @@ static bool inner_is_way_of(const struct flow_buffer *b, u32 hash, u32 number)
 	u32 first = flow_mix(hash, b->salt);
 	u32 second = flow_mix(first, b->salt);
 
-	return number / 8 == flow_spread(hash, b->salt, b->params.flows / 8) ||
-	       number / 8 == (u64)second * (b->params.flows / 8) >> 32;
+	return number / 8 == flow_spread(hash, b->salt, b->flows / 8) ||
+	       number / 8 == (u64)second * (b->flows / 8) >> 32;
 }
 
 /*
@@ -33,9 +33,9 @@ static bool inner_was_changed(const struct Qdisc *sch, const struct flow_buffer 
 	static bool avoided, changed;
 
 	changed = sch->q.qlen && sch == seen &&
-		  (changed || avoided != b->params.avoid_collisions);
+		  (changed || avoided != !!b->ways.sets);
 	seen = sch;
-	avoided = b->params.avoid_collisions;
+	avoided = !!b->ways.sets;
 	return changed;
 }
 
@@ -44,13 +44,13 @@ static bool inner_is_queue_of(const struct flow_buffer *b, struct sk_buff *skb,
 			      u32 number, bool changed)
 {
 	bool hashed = number == flow_spread(skb_get_hash(skb), b->salt,
-					    b->params.flows);
-	bool way = b->params.flows % 8 == 0 &&
+					    b->flows);
+	bool way = b->flows % 8 == 0 &&
 		   inner_is_way_of(b, skb_get_hash(skb), number);
 	u32 named = 0;
 
 	if (skb->handle && TC_H_MAJ(skb->priority) == skb->handle &&
-	    TC_H_MIN(skb->priority) <= b->params.flows)
+	    TC_H_MIN(skb->priority) <= b->flows)
 		named = TC_H_MIN(skb->priority);
 	if (!named && skb->act == TC_ACT_OK)
 		named = TC_H_MIN(skb->act_class);
@@ -58,7 +58,7 @@ static bool inner_is_queue_of(const struct flow_buffer *b, struct sk_buff *skb,
 		return number == named - 1;
 	if (changed)
 		return hashed || way;
-	return b->params.flows % 8 || !b->params.avoid_collisions ? hashed : way;
+	return !b->ways.sets ? hashed : way;
 }
 
 /* One queue that holds packets: @flow adds what its discipline knows of it. */
@@ -79,10 +79,10 @@ static void inner_rounds(struct Qdisc *sch,
 			continue;
 		number = fr->slots[slot];
 		do {
-			inner_must(number < b->params.flows);
+			inner_must(number < b->flows);
 			fq = flow_rounds_queue(fr, number);
 			active++;
-			inner_must(active <= b->params.flows);
+			inner_must(active <= b->flows);
 			/* A restart reaches a queue when it is looked at next. */
 			if (fq->round < fr->restarted)
 				inner_must(slot == fr->restarted % FLOW_ROUNDS);
@@ -92,7 +92,7 @@ static void inner_rounds(struct Qdisc *sch,
 			inner_must(fq->head);
 			inner_must(flow_ways_is_busy(&b->ways, number));
 			inner_must(fq->credit);
-			inner_must(fq->credit <= max(b->params.quantum, fr->least) ||
+			inner_must(fq->credit <= max(b->quantum, fr->least) ||
 				   fq->round < fr->restarted);
 			in = (struct inner) {};
 			inner_list(&in, fq->head, fq->tail, &b->queue.delay);
@@ -109,11 +109,11 @@ static void inner_rounds(struct Qdisc *sch,
 		} while (number != fr->slots[slot]);
 	}
 	inner_must(active == fr->active);
-	for (number = 0, active = 0; number < b->params.flows; number++)
+	for (number = 0, active = 0; number < b->flows; number++)
 		active += flow_ways_is_busy(&b->ways, number);
 	inner_must(active == fr->active);
 	inner_check_totals(&all, sch);
-	inner_must(all.segments <= b->params.limit || all.qlen == 1);
+	inner_must(all.segments <= b->queue.limit || all.qlen == 1);
 }
 
 #endif /* USERSPACE_INNER_FLOW_BUFFER_H */

@@ -37,7 +37,7 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 		inner_must(!(li->words & BIT(i)) == !li->used[i]);
 	inner_must(listed == fr->active);
 	inner_must(!q->vars.q ||
-		   flow_qdisc_classid(&q->vars.q->fq) <= q->params.flows);
+		   flow_buffer_classid(&q->vars.q->fq) <= q->params.flows);
 	if (!deep)
 		return;
 	for (i = 0; i < q->params.flows; i++) {
