@@ -56,7 +56,7 @@ plugins: ## build the tc plugins
 	$(MAKE) -C tc PLUGINS_DIR=$(PLUGINS_DIR) AQM_VERSION=$(AQM_VERSION)
 
 tools: ## build the traffic generator and the queue sampler
-	$(MAKE) -C tools TOOLS_DIR=$(TOOLS_DIR)
+	$(MAKE) -C lab/traffic TOOLS_DIR=$(TOOLS_DIR)
 
 doctor: ## say what keeps the disciplines from working here
 	@tools/sch-aqm-doctor

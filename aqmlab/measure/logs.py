@@ -42,7 +42,7 @@ class Progress:
 class Queue:
     """Samples of the bottleneck's queue.
 
-    columns: (samples,) for each numeric column of queue.csv; tools/qsample.c describes them
+    columns: (samples,) for each numeric column of queue.csv; lab/traffic/qsample.c describes them
     xstats: for each sample the discipline's own statistics, as the kernel sent them
     last_row: the last sample as text
     """
@@ -62,7 +62,7 @@ class Logs:
 
     run: run.json: the request, and facts about the scenario
     ends: flows.csv, one row of text per flow
-    datagrams, delays, requests: (rows, columns) of these CSV files, which tools/flowgen describes.
+    datagrams, delays, requests: (rows, columns) of these CSV files, which lab/traffic/flowgen describes.
         No rows if there was no such traffic. NaN is an empty field, such as the completion time of
         an unfinished request
     """

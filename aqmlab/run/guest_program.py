@@ -266,7 +266,7 @@ class GuestProgram:
         ]
 
     def commands(self) -> bytes:
-        """Return the list of commands for tools/conduct.c."""
+        """Return the list of commands for lab/traffic/conduct.c."""
         self._allowed_before = guest_kernel.prepare(self.recipe, guest=not self.prefix)
         words = (word for step in self.steps() for word in step.words())
         return b"".join(os.fsencode(word) + b"\0" for word in words)
@@ -301,7 +301,7 @@ class GuestProgram:
         ]
 
     def end(self, report: str) -> None:
-        """Write the outcome that tools/conduct.c reports. Raises Failure if a program failed."""
+        """Write the outcome that lab/traffic/conduct.c reports. Raises Failure if a program failed."""
         ended = re.match(r"(?:ended \d+ \d+\n)*", report)
         assert ended
         report = report[ended.end() :]

@@ -63,7 +63,7 @@ def batch_failure(program: str, lines: list[str], output: str) -> str:
 
 
 class Step(NamedTuple):
-    """A program for tools/conduct.c to start.
+    """A program for lab/traffic/conduct.c to start.
 
     wait: whether conduct waits for its end
     program: whether it is a program of --exec, which ends with the run; `out` is then a prefix

@@ -204,7 +204,7 @@ def delay_tables() -> list[Path]:
 
 def ensure_extras() -> Extras:
     """Return the checkout's tc plugins and tools. Build them if needed."""
-    tops = ("tc", "tools", "include", "Makefile", "VERSION", "selftests/Makefile")
+    tops = ("tc", "lab/traffic", "include", "Makefile", "VERSION", "selftests/Makefile")
     files = [*files_under(*(ROOT / top for top in tops)), *(ROOT / "selftests").glob("*.c")]
     path = built(BUILD / "guest" / digest_files(files, ROOT, compiler()), build_extras)
     prune(path.parent, "*[0-9a-f]", KEEP)

@@ -383,7 +383,7 @@ static void put16(u8 *p, u16 v)
 	p[1] = v;
 }
 
-/* Build headers like tools/qdrive.c, truncated to the length. */
+/* Build headers like selftests/qdrive.c, truncated to the length. */
 static void write_headers(struct sk_buff *skb, const struct packet *p)
 {
 	u8 buf[USERSPACE_HEAD] = { 2, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 1 };

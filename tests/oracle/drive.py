@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Drive a discipline, one enqueue or dequeue at a time, in user space or on a kernel.
 
-A trace is a list of operations in the language of ``tools/qdrive.c``. On the kernel it runs on a
+A trace is a list of operations in the language of ``selftests/qdrive.c``. On the kernel it runs on a
 gate device, which sends only what the trace allows. All traces of one call share one boot. In user
 space (``tests/userspace.py``) the same source runs thousands of times faster, and only the trace
 advances the clock.
@@ -137,7 +137,7 @@ def _parse(line: str) -> Step:
 
 
 def _on_kernel(trace: Trace, op: str) -> str:
-    """Translate an operation for tools/qdrive.c."""
+    """Translate an operation for selftests/qdrive.c."""
     word, _, rest = op.partition(" ")
     if word == "x":
         return f"c tc qdisc change dev g0 root handle 1: {trace.kind} {rest}"

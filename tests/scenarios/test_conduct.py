@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Test tools/conduct.c in the lab: start times, random numbers, and reports of failures."""
+"""Test lab/traffic/conduct.c in the lab: start times, random numbers, and reports of failures."""
 
 from __future__ import annotations
 
