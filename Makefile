@@ -103,9 +103,9 @@ uninstall: ## remove all that install installed
 	rm -f $(addprefix $(MANDIR)/,$(notdir $(PAGES))) $(SBINDIR)/sch-aqm-doctor
 
 # Install the packages that a run needs. `make setup-tests` adds packages for sweeps and tests.
-setup: $(VENV)/.ready ## install what a run needs and a fresh Debian machine lacks
-setup-sweeps: $(VENV)/.sweeps-ready ## install what sweeps on a cluster need, too
-setup-tests: $(VENV)/.sweeps-ready $(VENV)/.tests-ready ## install all that tests and checks need
+setup: $(VENV)/.ready $(VENV)/.found ## install what a run needs and a fresh Debian machine lacks
+setup-sweeps: setup $(VENV)/.sweeps-ready ## install what sweeps on a cluster need, too
+setup-tests: setup $(VENV)/.sweeps-ready $(VENV)/.tests-ready ## install all that tests and checks need
 
 .PHONY: packages packages-tests
 packages: ## install the Debian packages that a run needs
@@ -124,6 +124,10 @@ $(VENV)/.ready: requirements/run.txt | packages
 	python3 -m venv $(VENV)
 	$(call pip,run)
 
+$(VENV)/.found: lab/find_packages.py | $(VENV)/.ready
+	$(VENV)/bin/python3 lab/find_packages.py
+	touch $@
+
 $(VENV)/.sweeps-ready: requirements/sweeps.txt | $(VENV)/.ready
 	$(call pip,sweeps)
 
@@ -131,7 +135,7 @@ $(VENV)/.tests-ready: requirements/tests.txt | packages-tests $(VENV)/.ready
 	$(call pip,tests)
 
 demo: setup ## each discipline beside mainline's, in five workloads
-	$(VENV)/bin/python netns-scenarios/demo
+	netns-scenarios/demo
 
 demo-picture: demo ## the picture of its report in docs
 	cp out/demo/report.svg docs/report.svg
@@ -139,14 +143,14 @@ demo-picture: demo ## the picture of its report in docs
 # As long as its cells take; interrupted, the same command goes on. All cores, or JOBS. ARGS are
 # further options of netns-scenarios/paper.
 paper-%: $(if $(PROFILE),setup-sweeps,setup) ## run what is missing of a paper's cells, and write its page in docs/results
-	$(VENV)/bin/python netns-scenarios/paper $* $(if $(ERA),--era $(ERA)) \
+	netns-scenarios/paper $* $(if $(ERA),--era $(ERA)) \
 		$(if $(JOBS),--jobs $(JOBS)) $(if $(PROFILE),--profile $(PROFILE)) $(if $(QUICK),--quick) $(ARGS)
 
 ledger: setup ## write docs/results from the claims and results that are in the repository
-	$(VENV)/bin/python netns-scenarios/ledger
+	netns-scenarios/ledger
 
 calibrate: setup ## run the lab beside theory, for docs/results/calibration.md
-	$(VENV)/bin/python netns-scenarios/calibrate
+	netns-scenarios/calibrate
 
 image: setup ## write an OCI image of the lab to build/sch-aqm.oci.tar; needs mmdebstrap
 	lab/image
@@ -184,7 +188,7 @@ test-drivers: setup-tests ## every discipline on a real driver in Debian's kerne
 	$(VENV)/bin/pytest -s --durations=0 $(or $(TESTS),tests/drivers)
 
 bench: setup-tests ## count what a packet costs, of ours and of mainline's, into docs/performance.md
-	$(VENV)/bin/python bench/run --whole --write
+	bench/run --whole --write
 
 # The corpus stays in build/fuzz, so that the next run goes on from there; so does what is found.
 fuzz: setup-tests ## look for what breaks a discipline, for SECONDS, or until interrupted; KIND=

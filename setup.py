@@ -11,7 +11,7 @@ from setuptools.command.build_py import build_py
 TOP = Path(__file__).resolve().parent
 #: Parts that no run needs.
 LEFT_OUT = (
-    "aqm/",
+    "lab/aqm/",
     "docs/",
     "tests/",
     "bench/figures",

@@ -11,11 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from labkit import modules, stock
-
 from aqmlab.qdiscs.metadata import all_metadata
 from bench import figures, instructions, layout, memory, pictures, times, timing, tracing
 from bench.instructions import MAINLINE, REGIMES, SLOW, STANDARD, Cell, nosplit_word
+from labkit import modules, stock
 
 #: Regimes and numbers of flows that docs/performance.md shows.
 WHOLE = [
@@ -253,3 +252,7 @@ def main() -> int:
     if asked.base and not asked.time:
         raise SystemExit("bench: --base needs --time")
     return Run(asked, asked.qdisc or kinds).go()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

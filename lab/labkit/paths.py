@@ -7,7 +7,10 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+_PACKAGES = Path(__file__).resolve().parents[1]
+_INSTALLED = _PACKAGES / "aqm" / "checkout"
+#: The checkout, or the copy of it in an installed package.
+ROOT = _INSTALLED if _INSTALLED.exists() else _PACKAGES.parent
 # Resolve links, because kernel builds contain absolute paths and build/ may be a link.
 BUILD = (ROOT / "build").resolve()
 LOGS = BUILD / "logs"

@@ -31,11 +31,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from table import Case, Kind, Option, Shown
+
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-
-from table import Case, Kind, Option, Shown  # noqa: E402
-
 SHOW = "$TC qdisc show dev $DUMMY"
 SHOW_JSON = "$TC -j qdisc show dev $DUMMY"
 NOTHING_GIVEN = (

@@ -7,11 +7,11 @@ import copy
 import json
 
 import pytest
-from labkit import modules, stock
 
 from bench import figures, layout, memory
 from bench.command import sensible
 from bench.instructions import KERNEL, MAINLINE, Cell, Row, with_options
+from labkit import modules, stock
 from tests.selftests import KINDS
 
 OURS = KINDS[0].name

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+
+from aqmlab.qdiscs import names
 from labkit import records
 from labkit.engines import default_kernel
 from labkit.kernels import ensure_prepared
 from labkit.modules import MAKE_LOG, compile_copy, ensure_modules, module_sources
 from labkit.stock import ensure_stock
-
-from aqmlab.qdiscs import names
 
 TOP = Path(__file__).resolve().parents[2]
 KINDS = names.ours()

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from labkit.errors import need
 
 TOP = Path(__file__).resolve().parents[2]

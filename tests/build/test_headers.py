@@ -11,9 +11,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+
 from labkit.errors import LabError
 from labkit.headers import ARCHITECTURES, Headers, ensure_headers
-
 from tests.build.test_build import build, clang_suffix, modules, own_warnings
 
 HEADERS = [

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from labkit import engines, records
 from labkit.errors import need
 from labkit.kernels import Kernel

@@ -8,9 +8,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from labkit import engines, kernels, modules
 
 from aqmlab.qdiscs import names
+from labkit import engines, kernels, modules
 
 TOP = Path(__file__).resolve().parents[2]
 

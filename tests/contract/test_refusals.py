@@ -12,9 +12,9 @@ from functools import cache
 from typing import Any
 
 import pytest
+from cases import BYTES, load
 
 from aqmlab.qdiscs import interface
-from selftests.tdc.cases import BYTES, load
 from tests.userspace import KINDS, TOP, Refused, World
 
 TABLES = TOP / "selftests" / "tdc" / "tables"

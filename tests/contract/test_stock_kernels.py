@@ -9,8 +9,8 @@ through 0. test_parents.py runs the whole matrix on the lab's kernel.
 from __future__ import annotations
 
 import pytest
-from labkit import records
 
+from labkit import records
 from tests.selftests import KINDS, run_selftest
 
 PARENTS = ("root", "hfsc-ls:prio")

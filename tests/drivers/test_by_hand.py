@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from labkit.records import names
 
+from labkit.records import names
 from tests.selftests import KINDS, Kind, every_kind, matrix_names, run_selftest, tdc_cases
 
 TOP = Path(__file__).resolve().parents[2]

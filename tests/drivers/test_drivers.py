@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from labkit.modules import ensure_modules
 from labkit.records import names
 from labkit.stock import ensure_stock
-
 from tests.drivers import exercise
 from tests.selftests import KINDS
 

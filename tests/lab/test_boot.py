@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from labkit.paths import CACHE
 
 Done = subprocess.CompletedProcess[bytes]

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from labkit import cli, modules, records
 from labkit.paths import ROOT
 from labkit.request import Request
@@ -87,7 +88,7 @@ def test_read_only_checkout_gives_an_error(
 
 
 def test_build_products_are_not_sources() -> None:
-    left = [ROOT / name for name in ("sch_left.mod.c", "netns-scenarios/tcp/tcp_left.mod.c")]
+    left = [ROOT / name for name in ("sch_left.mod.c", "lab/tcp/tcp_left.mod.c")]
     try:
         for path in left:
             path.touch()

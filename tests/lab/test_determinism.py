@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from labkit import engines, records
 from labkit.request import Request
 

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from labkit import engines, fetch
 from labkit.kernels import ensure_uml
 

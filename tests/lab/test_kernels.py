@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
+
 from labkit import cache, engines, fetch, kernels, modules, records, sources
 from labkit.errors import LabError
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from labkit import cache, fetch, job, kernels, modules, onecpu, paths, qemu, uml, verdict
 from labkit.cache import digest
 from labkit.errors import LabError

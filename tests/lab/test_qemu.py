@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from labkit import records
 
 Done = subprocess.CompletedProcess[bytes]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Drive a discipline, one enqueue or dequeue at a time, in user space or on a kernel.
 
-A trace is a list of operations in the language of ``selftests/qdrive.c``. On the kernel it runs on a
-gate device, which sends only what the trace allows. All traces of one call share one boot. In user
-space (``tests/userspace.py``) the same source runs thousands of times faster, and only the trace
-advances the clock.
+A trace is a list of operations in the language of ``selftests/qdrive.c``. On the kernel it runs
+on a gate device, which sends only what the trace allows. All traces of one call share one boot. In
+user space (``tests/userspace.py``) the same source runs thousands of times faster, and only the
+trace advances the clock.
 
 Both understand ``x OPTIONS`` (change) and ``r`` (reset). Further operations in
 selftests/userspace/README.md work only in user space. A trace that failed stays in build/drive.

@@ -42,10 +42,9 @@ LOGS = ("flows.csv", "progress.csv", "queue.csv")
 # A program for a second interpreter, which then also runs in the guest.
 ELSEWHERE = """
 import sys
-sys.path[:0] = sys.argv[1:4]
-sys.executable = sys.argv[4]
+sys.executable = sys.argv[1]
 from aqmlab.run_command import main
-sys.exit(main(sys.argv[5:]))
+sys.exit(main(sys.argv[2:]))
 """
 
 
@@ -82,9 +81,6 @@ def run_copy(
             sys.executable,
             "-c",
             ELSEWHERE,
-            checkout,
-            checkout / "netns-scenarios",
-            checkout / "lab",
             python,
             *scenario,
             "--out",
@@ -95,6 +91,6 @@ def run_copy(
         text=True,
         timeout=300,
         cwd=checkout,
-        env=os.environ | {"AQM_FILLER": "x" * 5000},
+        env=os.environ | {"AQM_FILLER": "x" * 5000, "PYTHONPATH": str(checkout / "lab")},
     )
     assert done.returncode == 0, done.stderr

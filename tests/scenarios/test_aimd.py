@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+
 from papers.wang2001 import aimd
 
 RATE, RTT = 1000.0, 0.1  # packets per second, s

@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from labkit import engines
-from labkit.request import Request, Result
 
 from aqmlab.exceptions import UserError
 from aqmlab.replay import demo_workloads
@@ -28,6 +26,8 @@ from aqmlab.run.settings import BOTTLENECK, Settings, with_defaults
 from aqmlab.run.tcp_profile import PROFILES
 from aqmlab.run.topology import Bottleneck, Group, build
 from aqmlab.run_command import main
+from labkit import engines
+from labkit.request import Request, Result
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -296,7 +296,7 @@ def test_red_weight_is_the_papers_or_the_smallest_that_the_kernel_accepts(
 
 def test_flowgen_names_the_line_and_the_key(tmp_path: Path) -> None:
     flowgen = ROOT / "build" / "tools" / "flowgen"
-    subprocess.run(["make", "-s", "-C", ROOT / "tools"], check=True)
+    subprocess.run(["make", "-s", "-C", ROOT / "lab" / "traffic"], check=True)
     flows = tmp_path / "flows"
     for text, said in (
         ("id=1 speed=3\n", f'{flows}:1: unknown key "speed"'),

@@ -9,8 +9,8 @@ import os
 from pathlib import Path
 
 import pytest
-from labkit import fetch
 
+from labkit import fetch
 from tests.scenarios.shortrun import LOGS, copied, edit, result, run_copy
 
 #: Debian's releases in order, with their Python versions. Programs built on one run on the next.

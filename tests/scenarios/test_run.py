@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+
 from labkit.engines import default_kernel
 from labkit.kernels import ensure_uml
 from labkit.modules import ensure_modules
 from labkit.toolchain import compiler
-
 from tests.scenarios.shortrun import (
     DUMBBELL,
     LOGS,
@@ -60,7 +60,7 @@ def elsewhere(tmp_path: Path, *words: str, scenario: Sequence[str]) -> Path:
     python = checkout / "python"
     shutil.copy(Path(sys.executable).resolve(), python)
     edit(
-        checkout / "aqmlab" / "run" / "guest_program.py",
+        checkout / "lab" / "aqmlab" / "run" / "guest_program.py",
         "\nEPOCH = ",
         "\nimport time\nfor _ in range(1234):\n    os.urandom(7), time.monotonic_ns()\nEPOCH = ",
     )

@@ -10,13 +10,11 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from labkit.request import Request
 
 from aqmlab import ROOT, run_command
 from aqmlab.exceptions import UserError
@@ -25,6 +23,7 @@ from aqmlab.run.params import resolve
 from aqmlab.run.scenario import compose, find, find_all
 from aqmlab.run.settings import Settings
 from aqmlab.run_command import main
+from labkit.request import Request
 
 ASKED: dict[str, Any] = {
     "scenario": "dumbbell",
@@ -343,20 +342,17 @@ def test_reason_is_printed_when_the_disk_is_full() -> None:
 # A program that starts another one, as `run` does, and prints its process number.
 PARENT = """
 import sys
-sys.path[:0] = sys.argv[1:4]
 from pathlib import Path
 from aqmlab.run import execute
-with Path(sys.argv[4]).open("ab", buffering=0) as log:
-    execute._here(["sh", "-c", sys.argv[5]], log)
+with Path(sys.argv[1]).open("ab", buffering=0) as log:
+    execute._here(["sh", "-c", sys.argv[2]], log)
 """
 
 
 def test_children_end_with_the_run_even_after_sigkill(tmp_path: Path) -> None:
     log, ended = tmp_path / "log", tmp_path / "ended"
     script = f"trap 'echo > {ended}; exit' TERM; echo $$; while :; do sleep 0.05; done"
-    parent = subprocess.Popen(
-        [sys.executable, "-c", PARENT, ROOT, ROOT / "netns-scenarios", ROOT / "lab", log, script]
-    )
+    parent = subprocess.Popen([ROOT / "lab" / "python", "-c", PARENT, log, script])
     until = time.monotonic() + 60
     while not (log.exists() and log.read_text().endswith("\n")):
         assert time.monotonic() < until

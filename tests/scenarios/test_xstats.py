@@ -9,10 +9,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from labkit.engines import default_kernel
-from labkit.sources import ensure_source
 
 from aqmlab.qdiscs import interface, xstats
+from labkit.engines import default_kernel
+from labkit.sources import ensure_source
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = sorted(path.stem.removeprefix("sch_") for path in ROOT.glob("sch_*.c"))

@@ -17,10 +17,10 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
-from labkit.engines import default_kernel
-from labkit.sources import ensure_source
 
 from aqmlab.qdiscs import interface
+from labkit.engines import default_kernel
+from labkit.sources import ensure_source
 from tests.selftests import KINDS, TOP, Kind, every_kind
 
 MEMORY = 1_000_000
@@ -54,7 +54,9 @@ def source() -> Path:
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("netlink") / "tc-aqm.yaml"
     with path.open("w") as stream:
-        subprocess.run([sys.executable, TOP / "tools" / "netlink-spec"], stdout=stream, check=True)
+        subprocess.run(
+            [TOP / "lab" / "python", TOP / "tools" / "netlink-spec"], stdout=stream, check=True
+        )
     return path
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from aqmlab.qdiscs import interface
 from labkit.engines import default_kernel
 from labkit.sources import ensure_source
-
-from aqmlab.qdiscs import interface
 from tests.selftests import KINDS, Kind, every_kind, run_selftest, tdc_cases
 
 

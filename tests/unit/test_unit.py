@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from labkit import kernels, modules
 from labkit.engines import default_kernel
 

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from labkit.engines import default_kernel
 from labkit.sources import ensure_source
 

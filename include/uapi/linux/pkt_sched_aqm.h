@@ -21,7 +21,7 @@
  * (tc/plugin.h), and the structs of statistics. Why C and not a YAML spec with
  * a generator? Both sides are C and compile the lists as they are. No generated
  * file can be out of date, and a module needs only a kernel's headers to build.
- * Other languages get the lists as JSON (aqmlab/qdiscs/interface.py). `make
+ * Other languages get the lists as JSON (lab/aqmlab/qdiscs/interface.py). `make
  * spec` writes the YAML from them, for the kernel's ynl.
  *
  * Minimum, maximum and default are plain decimal numbers, or macros for such

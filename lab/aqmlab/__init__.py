@@ -4,7 +4,4 @@
 Imports point one way: replay, report, run_command, measure, run, qdiscs, exceptions.
 """
 
-from pathlib import Path
-
-#: The root directory of the checkout.
-ROOT = Path(__file__).resolve().parents[1]
+from labkit.paths import ROOT as ROOT

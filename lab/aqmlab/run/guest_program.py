@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Carries out a recipe as root: makes the namespaces, starts the tools, waits, and leaves nothing.
 
-    conduct [--first NS --turn NS] guest_program.py DIRECTORY [PREFIX]
+    conduct [--first NS --turn NS] python3 lab/guest.py DIRECTORY [PREFIX]
 
 DIRECTORY is a run's, see run_directory.py.
 PREFIX goes before each namespace's name; without one the machine is taken to be a lab guest that
@@ -24,8 +24,6 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from aqmlab.run import guest_kernel, run_directory
 from aqmlab.run.counters import (
@@ -301,7 +299,7 @@ class GuestProgram:
         ]
 
     def end(self, report: str) -> None:
-        """Write the outcome that lab/traffic/conduct.c reports. Raises Failure if a program failed."""
+        """Write the outcome that conduct.c reports. Raises Failure if a program failed."""
         ended = re.match(r"(?:ended \d+ \d+\n)*", report)
         assert ended
         report = report[ended.end() :]
@@ -424,7 +422,3 @@ def main(argv: list[str]) -> int:
         if run.prefix:
             run.tear_down()
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

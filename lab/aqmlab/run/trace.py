@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Links whose rate and delay follow a trace.
 
-A trace is a file, either with mahimahi's lines or a CSV. The qdisc in netns-scenarios/trace
+A trace is a file, either with mahimahi's lines or a CSV. The qdisc in lab/trace
 carries it out: bytes of the trace include Ethernet headers, as all rates here do.
 """
 
@@ -21,7 +21,7 @@ from aqmlab import ROOT
 from aqmlab.exceptions import UserError
 
 #: Directory with the module of the qdisc.
-MODULE = ROOT / "netns-scenarios" / "trace"
+MODULE = ROOT / "lab" / "trace"
 KIND = "tracelink"
 #: What a delivery opportunity of mahimahi carries: a packet of 1500 bytes with its Ethernet header.
 OPPORTUNITY = 1514

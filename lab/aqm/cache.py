@@ -9,13 +9,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from aqmlab import ROOT
+from aqmlab.exceptions import RunError, UserError
 from labkit import engines, outside, uml
 from labkit.cache import digest, digest_files
 from labkit.errors import LabError
 from labkit.paths import CACHE
-
-from aqmlab import ROOT
-from aqmlab.exceptions import RunError, UserError
 
 RESULTS = CACHE / "results"
 PROGRAMS = ROOT / "netns-scenarios"
@@ -24,7 +23,7 @@ PROGRAMS = ROOT / "netns-scenarios"
 @functools.cache
 def _sources() -> str:
     """Return a hash of the Python code that makes a result."""
-    ours = (*(ROOT / "aqmlab").rglob("*"), *(PROGRAMS / "scenarios").glob("*"))
+    ours = (*(ROOT / "lab" / "aqmlab").rglob("*"), *(PROGRAMS / "scenarios").glob("*"))
     return digest_files([path for path in ours if path.suffix in (".py", ".c")], ROOT)
 
 
@@ -63,7 +62,7 @@ def call(program: str, words: Sequence[str], out: Path) -> None:
     """
     out.parent.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
-        [sys.executable, PROGRAMS / program, *words, "--out", out],
+        [sys.executable, "-P", "-m", "aqmlab", program, *words, "--out", out],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

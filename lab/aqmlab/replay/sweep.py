@@ -19,15 +19,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from labkit import engines
-from labkit.errors import LabError
-from labkit.request import Request
 from tqdm import tqdm
 
 from aqmlab import ROOT, run_command
 from aqmlab.measure import logs
 from aqmlab.run import run_directory
 from aqmlab.run.execute import end_with, terminated_as_interrupt
+from labkit import engines
+from labkit.errors import LabError
+from labkit.request import Request
 
 SNAKEFILE = Path(__file__).with_name("sweep.smk")
 RUN = ROOT / "netns-scenarios" / "run"

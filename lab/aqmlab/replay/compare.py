@@ -17,10 +17,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from labkit import engines, outside
-from labkit.errors import LabError
-from labkit.request import Request
-
 from aqmlab import ROOT
 from aqmlab.exceptions import UserError, unknown
 from aqmlab.qdiscs import names
@@ -29,6 +25,9 @@ from aqmlab.report.comparison import BETTER, INDISTINCT, WORSE, candidates
 from aqmlab.report.intervals import Column, align, column_of, deep
 from aqmlab.report.load_runs import Section
 from aqmlab.run.wires import queue_commands
+from labkit import engines, outside
+from labkit.errors import LabError
+from labkit.request import Request
 
 from . import demo, regression, sweep, variants, workload_sets
 from .demo_workloads import TODAY, WORKLOADS, Discipline, Workload, fields

@@ -7,15 +7,14 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from labkit import outside
-
 from aqmlab import ROOT
 from aqmlab.exceptions import unknown
+from labkit import outside
 
 from .guest_kernel import DEFAULT
 from .recipe import Recipe
 
-OURS = ROOT / "netns-scenarios" / "tcp"
+OURS = ROOT / "lab" / "tcp"
 CONFIG = ROOT / "lab" / "config" / "base.config"
 #: Flags by which a module says so.
 NEEDS_ECN = re.compile(r"\bTCP_CONG_NEEDS_(ACC)?ECN\b")

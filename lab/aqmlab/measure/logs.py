@@ -62,9 +62,9 @@ class Logs:
 
     run: run.json: the request, and facts about the scenario
     ends: flows.csv, one row of text per flow
-    datagrams, delays, requests: (rows, columns) of these CSV files, which lab/traffic/flowgen describes.
-        No rows if there was no such traffic. NaN is an empty field, such as the completion time of
-        an unfinished request
+    datagrams, delays, requests: (rows, columns) of these CSV files, which lab/traffic/flowgen
+        describes. No rows if there was no such traffic. NaN is an empty field, such as the
+        completion time of an unfinished request
     """
 
     run: dict[str, Any]

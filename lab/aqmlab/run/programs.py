@@ -21,9 +21,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from labkit.orders import hidden
-
 from aqmlab.exceptions import UserError, unknown
+from labkit.orders import hidden
 
 from . import run_directory
 from .guest_kernel import DEFAULT

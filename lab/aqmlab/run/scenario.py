@@ -7,8 +7,6 @@ A scenario returns groups of flows. The commands of the run and the fair shares 
 from __future__ import annotations
 
 import hashlib
-import importlib
-import pkgutil
 import random
 import sys
 import traceback
@@ -17,8 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import scenarios
-
+from aqmlab import ROOT
 from aqmlab.exceptions import UserError, unknown
 
 from . import flows, programs
@@ -29,6 +26,8 @@ from .params import Param
 from .recipe import Recipe
 from .settings import Settings
 from .topology import Group, build, default_network
+
+SCENARIOS = ROOT / "netns-scenarios" / "scenarios"
 
 
 def _as_given(settings: Settings) -> float:
@@ -51,12 +50,13 @@ class Scenario:
 
 def find_all() -> dict[str, Scenario]:
     """Return all scenarios of this project, by name."""
-    modules = (
-        importlib.import_module(f"{scenarios.__name__}.{module.name}")
-        for module in pkgutil.iter_modules(scenarios.__path__)
-    )
-    found = [module.SCENARIO for module in modules]
+    found = [_ours(path) for path in SCENARIOS.glob("*.py")]
     return {scenario.name: scenario for scenario in sorted(found, key=lambda s: s.name)}
+
+
+def _ours(path: Path) -> Scenario:
+    """Return a scenario of this project. The checkout's version stands for its file."""
+    return replace(load(path), file_hash="")
 
 
 def load(path: Path) -> Scenario:
@@ -93,10 +93,10 @@ def find(name: str) -> Scenario:
     """
     if is_file(name):
         return load(Path(name))
-    known = find_all()
-    if name not in known:
-        raise unknown("scenario", name, known)
-    return known[name]
+    path = SCENARIOS / f"{name.replace('-', '_')}.py"
+    if not path.exists():
+        raise unknown("scenario", name, find_all())
+    return _ours(path)
 
 
 def _check_times(groups: Sequence[Group], settings: Settings) -> None:

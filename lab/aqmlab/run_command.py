@@ -12,10 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from labkit import engines, outside
-from labkit.errors import LabError
-from labkit.request import Request
-
 from aqmlab import ROOT
 from aqmlab.exceptions import RunError, UserError, unknown
 from aqmlab.run import (
@@ -30,6 +26,9 @@ from aqmlab.run.params import resolve
 from aqmlab.run.recipe import Recipe
 from aqmlab.run.scenario import Scenario, compose, find, find_all
 from aqmlab.run.settings import Settings
+from labkit import engines, outside
+from labkit.errors import LabError
+from labkit.request import Request
 
 #: Maximum length of the readable part of a default directory name. A file name has at most
 #: 255 bytes.

@@ -18,19 +18,18 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from aqmlab import ROOT
+from aqmlab.exceptions import RunError
 from labkit import engines
 from labkit.errors import EXIT_UNAVAILABLE, LabError
 from labkit.request import Request
 from labkit.toolchain import compiler
 
-from aqmlab import ROOT
-from aqmlab.exceptions import RunError
-
 from . import run_directory
 from .fair_shares import Facts
 from .recipe import Recipe
 
-GUEST_PROGRAM = Path(__file__).with_name("guest_program.py")
+GUEST = ROOT / "lab" / "guest.py"
 TOOLS = ROOT / "build" / "tools"
 
 #: How many of a failed run's last lines are shown.
@@ -198,7 +197,7 @@ def run(
     (directory / run_directory.RUN).write_text(json.dumps(run_json, indent=1) + "\n")
     (directory / run_directory.RECIPE).write_text(json.dumps(recipe.as_json(), indent=1) + "\n")
 
-    composer = [os.path.realpath(sys.executable), "-I", "-S", str(GUEST_PROGRAM), str(directory)]
+    composer = [os.path.realpath(sys.executable), "-E", "-s", "-S", str(GUEST), str(directory)]
     began, used = time.monotonic(), _used_s()
     with terminated_as_interrupt():
         if lab_options is None:
