@@ -15,7 +15,7 @@ LEFT_OUT = (
     "docs/",
     "tests/",
     "bench/figures",
-    "netns-scenarios/papers/",
+    "papers/",
     "build/",
     "out/",
     ".git",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Run scenarios, measure them, report on them, and replay papers.
+"""Run scenarios, measure them, report on them, and compare disciplines.
 
-Imports point one way: replay, report, run_command, measure, run, qdiscs, exceptions.
+Imports point one way: compare, report, run_command, measure, run, qdiscs, exceptions.
 """
 
 from labkit.paths import ROOT as ROOT

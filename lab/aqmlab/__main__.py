@@ -9,8 +9,8 @@ COMMANDS = {
     "boot": "labkit.cli",
     "run": "aqmlab.run_command",
     "report": "aqmlab.report.html_report",
-    "compare": "aqmlab.replay.compare",
-    "demo": "aqmlab.replay.demo",
+    "compare": "aqmlab.compare.command",
+    "demo": "aqmlab.compare.demo",
     "measure": "aqmlab.measure.command",
 }
 

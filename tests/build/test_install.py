@@ -233,7 +233,7 @@ def test_version_names_the_commit_and_grows(tmp_path: Path) -> None:
     git("commit", "-qm", "one")
     assert version(tree) == "1.2"
     (tree / "file").write_text("a\n")
-    of_runs = tree / "netns-scenarios" / "papers" / "a2001"
+    of_runs = tree / "papers" / "a2001"
     of_runs.mkdir(parents=True)
     for name in ("results.parquet", "traces.parquet"):
         (of_runs / name).touch()

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from aqmlab.replay import paper
-from aqmlab.replay.paper import Paper
+from replay import paper
+from replay.paper import Paper
 from tests.scenarios.paper_by_hand import CLAIMS, SWEEP, run
 
 

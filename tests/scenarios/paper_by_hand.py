@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from aqmlab.replay import claims, judgement, paper, store, time_plots
-from aqmlab.replay.claim_verdict import Judged
-from aqmlab.replay.paper import Cell, Paper
 from aqmlab.run.fair_shares import Facts
 from aqmlab.run.params import resolve
 from aqmlab.run.scenario import compose, find
 from aqmlab.run.settings import Settings
+from replay import claims, judgement, paper, store, time_plots
+from replay.claim_verdict import Judged
+from replay.paper import Cell, Paper
 from tests.scenarios import handmade
 
 PAPERS = paper.names()

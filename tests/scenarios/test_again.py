@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 
 from aqmlab import ROOT
-from aqmlab.replay import paper, run_cells
-from aqmlab.replay.paper import Cell, Paper
+from replay import paper, run_cells
+from replay.paper import Cell, Paper
 
 SEED = os.environ.get("ROWS_SEED") or datetime.now(UTC).date().isoformat()
 #: Maximum CPU seconds of the original run.

@@ -14,9 +14,9 @@ import pytest
 from aqmlab.measure import iperf3, logs, qdisc_state, result
 from aqmlab.measure.metrics import jain, marked, summarize, window
 from aqmlab.qdiscs import xstats
-from aqmlab.replay import rows
 from aqmlab.report import intervals
 from aqmlab.run.execute import Cost
+from replay import rows
 from tests.scenarios import handmade
 
 

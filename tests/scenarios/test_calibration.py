@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from aqmlab import ROOT
-from aqmlab.replay import calibration, ledger, paper
+from replay import calibration, ledger, paper
 
 
 @pytest.mark.parametrize("name", [name for name, cell in calibration.CELLS.items() if cell.quick])

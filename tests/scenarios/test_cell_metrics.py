@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from aqmlab.measure.derived_metrics import Absent, choke_bound, choke_theory, metric_of
-from aqmlab.replay import rows
+from replay import rows
 
 
 def test_wait_is_absent_if_no_packet_arrived() -> None:

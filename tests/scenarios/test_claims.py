@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from aqmlab.replay import claims, judgement, pages, paper, store, time_plots
-from aqmlab.replay.claim_verdict import by_cell, judge, versions
-from aqmlab.replay.paper import Paper
 from aqmlab.report import intervals
+from replay import claims, judgement, pages, paper, store, time_plots
+from replay.claim_verdict import by_cell, judge, versions
+from replay.paper import Paper
 from tests.scenarios.paper_by_hand import CLAIMS, SWEEP, rewrite, run, verdicts
 
 

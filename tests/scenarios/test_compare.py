@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
+from aqmlab.compare import command as compare
+from aqmlab.compare import demo_workloads, regression, variants, workload_sets
 from aqmlab.exceptions import UserError
-from aqmlab.replay import compare, demo_workloads, regression, variants, workload_sets
 from aqmlab.report.load_runs import Run, Section
 from aqmlab.run.params import resolve
 from aqmlab.run.scenario import compose, find

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from aqmlab.measure.derived_metrics import DERIVED, choke_theory, metric_of
-from aqmlab.replay import claims
-from aqmlab.replay.claim_verdict import by_cell, measure
+from replay import claims
+from replay.claim_verdict import by_cell, measure
 
 #: The link has 10 Mb/s. A UDP flow sends 20 Mb/s and gets 4. Ten TCP flows get 0.5 each.
 FIGURES: dict[str, Any] = {

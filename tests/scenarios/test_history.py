@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from aqmlab import ROOT
-from aqmlab.replay import claims, paper, store
-from aqmlab.replay.experiment import with_workloads
+from replay import claims, paper, store
+from replay.experiment import with_workloads
 
 
 def git(*words: str) -> str:
@@ -44,13 +44,27 @@ def commit(version: str) -> str:
     return whole if whole in ancestors() else ""
 
 
+def paths(name: str, file: str) -> list[str]:
+    """Return where a file of a paper is, and where it was until 2026-11."""
+    return [f"papers/{name}/{file}", f"{paper.BEFORE}/{name}/{file}"]
+
+
+def shown(at: str, name: str, file: str) -> bytes:
+    """Return a file of a paper at a commit, or nothing if the commit does not have it."""
+    for path in paths(name, file):
+        done = subprocess.run(["git", "show", f"{at}:{path}"], cwd=ROOT, capture_output=True)
+        if not done.returncode:
+            return done.stdout
+    return b""
+
+
 @functools.cache
 def bounds(name: str, at: str) -> Mapping[str, str]:
     """Return each claim's bounds at a commit, by id.
 
     A commit whose claims are invalid set none: no run starts with them.
     """
-    text = tomllib.loads(git("show", f"{at}:netns-scenarios/papers/{name}/{claims.CLAIMS}"))
+    text = tomllib.loads(shown(at, name, claims.CLAIMS).decode())
     listed = text.get("claim", ())  # a list until 2026-11
     try:
         return {
@@ -63,13 +77,9 @@ def bounds(name: str, at: str) -> Mapping[str, str]:
 
 def row_lines(name: str, at: str) -> list[dict[str, Any]]:
     """Return the rows of the paper's own TCP profile at a commit. They were JSON before 2026-11."""
-    there = f"{at}:netns-scenarios/papers/{name}"
-    done = subprocess.run(
-        ["git", "show", f"{there}/results.parquet"], cwd=ROOT, capture_output=True, check=False
-    )
-    if not done.returncode:
-        return [row for row in store.parse(done.stdout) if row["tcp_profile"] == paper.OWN]
-    return [json.loads(line) for line in git("show", f"{there}/results.jsonl").splitlines()]
+    if stored := shown(at, name, "results.parquet"):
+        return [row for row in store.parse(stored) if row["tcp_profile"] == paper.OWN]
+    return [json.loads(line) for line in shown(at, name, "results.jsonl").splitlines()]
 
 
 #: Number of rows per paper whose commits have other hashes in the history, so that we cannot check
@@ -99,9 +109,7 @@ def test_claim_says_whether_its_bounds_are_younger_than_its_runs(name: str) -> N
     one = paper.load(name)
     listed, cells = {claim.id: claim for claim in claims.load(one.directory)}, one.commands()
     first: dict[str, list[str]] = {}
-    for at in git(
-        "log", "--reverse", "--format=%H", "--", f"netns-scenarios/papers/{name}/{claims.CLAIMS}"
-    ).split():
+    for at in git("log", "--reverse", "--format=%H", "--", *paths(name, claims.CLAIMS)).split():
         for key, value in bounds(name, at).items():
             if (
                 key in listed
@@ -133,7 +141,7 @@ RAISED_LATER = {
 @functools.cache
 def seeds(name: str, at: str) -> Mapping[str, int]:
     """Return the number of seeds of each experiment at a commit."""
-    text = tomllib.loads(git("show", f"{at}:netns-scenarios/papers/{name}/{paper.SWEEP}"))
+    text = tomllib.loads(shown(at, name, paper.SWEEP).decode())
     listed = text.get("experiment", ())  # a list until 2026-11
     named = (
         listed

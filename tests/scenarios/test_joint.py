@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from aqmlab.replay import claims, joint, judgement, paper, points, store
-from aqmlab.replay.paper import Paper
+from replay import claims, joint, judgement, paper, points, store
+from replay.paper import Paper
 from tests.scenarios.paper_by_hand import CLAIMS, SWEEP, run
 
 
@@ -107,7 +107,7 @@ def test_each_phenomenon_decides_two_claims_or_more(name: str) -> None:
 
 @pytest.mark.parametrize("name", paper.names())
 def test_stand_ins_and_proposed_disciplines_exist(name: str) -> None:
-    from aqmlab.replay import schema
+    from replay import schema
 
     text, one = schema.read(paper.PAPERS / name / claims.CLAIMS), paper.load(name)
     named = [*text.get("stand_in", {}), *text.get("proposed", {}).get("disciplines", ())]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Default options beside the right `bandwidth`, below a shaper whose rate nobody tells.
 
-The bounds are those that docs/defaults.md states: netns-scenarios/papers/links checks them.
+The bounds are those that docs/defaults.md states: papers/studies/links.py checks them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,16 @@ LINKS = 4  # lines of links --short
 def defaults(out: Path, *kinds: str) -> str:
     """Return what the comparison prints; fails if a default is beyond its bounds."""
     done = subprocess.run(
-        [ROOT / "netns-scenarios/papers/links", "--short", "--out", out, "--kinds", *kinds],
+        [
+            ROOT / "lab" / "python",
+            "-m",
+            "studies.links",
+            "--short",
+            "--out",
+            out,
+            "--kinds",
+            *kinds,
+        ],
         capture_output=True,
         text=True,
         timeout=1800,

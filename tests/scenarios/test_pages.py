@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from aqmlab.measure import derived_metrics
-from aqmlab.replay import judgement, ledger, pages, paper
-from aqmlab.replay.paper import Paper
+from replay import judgement, ledger, pages, paper
+from replay.paper import Paper
 from tests.scenarios.paper_by_hand import CLAIMS, rewrite, run
 
 LINES = 200

@@ -14,19 +14,11 @@ from typing import Any
 
 import pytest
 
+from aqmlab.compare import sweep
 from aqmlab.measure import time_series as lines_of
-from aqmlab.replay import (
-    judgement,
-    pages,
-    paper,
-    paper_plots,
-    run_cells,
-    store,
-    sweep,
-    time_plots,
-)
-from aqmlab.replay.paper import Paper
 from aqmlab.report import svg_plots
+from replay import judgement, pages, paper, paper_plots, run_cells, store, time_plots
+from replay.paper import Paper
 from tests.scenarios import handmade
 from tests.scenarios.paper_by_hand import PAPERS, facts_of, made_by_hand, ran, rewrite
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from aqmlab.replay import ranking
-from aqmlab.replay.paper import Paper, load
+from replay import ranking
+from replay.paper import Paper, load
 
 COMPARISON = {
     "what": "use",

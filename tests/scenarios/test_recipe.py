@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from aqmlab.compare import demo_workloads
 from aqmlab.exceptions import UserError
-from aqmlab.replay import demo_workloads
 from aqmlab.run import execute, flows, guest_kernel, guest_program, run_directory
 from aqmlab.run.fair_shares import Facts
 from aqmlab.run.guest_program import GuestProgram

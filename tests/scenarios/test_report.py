@@ -17,9 +17,9 @@ import pytest
 
 from aqmlab.exceptions import UserError
 from aqmlab.measure import logs, result
-from aqmlab.replay import run_cells
 from aqmlab.report import cards, comparison, html_report, intervals, load_runs
 from aqmlab.run.execute import Cost
+from replay import run_cells
 from tests.scenarios import handmade
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from aqmlab.replay import rows, search
-from aqmlab.replay.search import Search
+from replay import rows, search
+from replay.search import Search
 
 VALUES = [4, 8, 16, 32, 64, 128, 256]
 LEAST = {

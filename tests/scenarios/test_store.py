@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from aqmlab.exceptions import UserError
-from aqmlab.replay import merge, paper, store
+from replay import merge, paper, store
 
 #: A row with everything that may occur: numbers, text, None, lists, nested and empty parts.
 ROW: dict[str, Any] = {
@@ -169,20 +169,23 @@ def test_results_of_two_checkouts_are_merged(
         merge.merge(one, [str(tmp_path / "nothing")])
 
 
+@pytest.mark.parametrize("place", ["papers", "netns-scenarios/papers"])
 def test_results_of_a_git_revision_are_merged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
+    """Papers were in another directory before."""
     monkeypatch.setattr(merge, "ROOT", tmp_path)
     one = paper.Paper("made-up", {}, {}, {}, [])
-    monkeypatch.setattr(paper, "PAPERS", tmp_path)
-    one.directory.mkdir()
-    store.write(one.results, [ROW])
+    monkeypatch.setattr(paper, "PAPERS", tmp_path / "papers")
+    stored = tmp_path / place / one.name / one.results.name
+    stored.parent.mkdir(parents=True)
+    store.write(stored, [ROW])
     for words in (
         ["init", "-q"],
         ["add", "."],
         ["-c", "user.name=a", "-c", "user.email=a", "commit", "-q", "-m", "rows"],
     ):
         subprocess.run(["git", *words], cwd=tmp_path, check=True)
-    one.results.unlink()
+    stored.unlink()
     results, over_time = merge._rows(one, "HEAD")
     assert (text(results), over_time) == (text([ROW]), [])

@@ -16,7 +16,7 @@ from types import ModuleType
 
 import pytest
 
-from aqmlab.replay import demo, demo_workloads, sweep
+from aqmlab.compare import demo, demo_workloads, sweep
 from aqmlab.report import load_runs
 from aqmlab.run.params import resolve
 from aqmlab.run.scenario import compose, find
@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def paper(name: str) -> ModuleType:
-    path = ROOT / "netns-scenarios" / "papers" / name
+    path = ROOT / "papers" / name
     loader = SourceFileLoader(name.replace("-", "_"), str(path))
     module = module_from_spec(spec_from_loader(loader.name, loader))
     sys.modules[loader.name] = module  # for its dataclasses

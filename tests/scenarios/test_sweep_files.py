@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from aqmlab.qdiscs.metadata import all_metadata
-from aqmlab.replay import claims, ledger, paper, run_cells, store
-from aqmlab.replay.claim_verdict import by_cell, measure
-from aqmlab.replay.paper import Cell, Paper
+from replay import claims, ledger, paper, run_cells, store
+from replay.claim_verdict import by_cell, measure
+from replay.paper import Cell, Paper
 from tests.scenarios.paper_by_hand import (
     CLAIMS,
     PAPERS,

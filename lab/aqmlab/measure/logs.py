@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from aqmlab.run import run_directory
 
-#: File that replay/sweep.py writes beside its runs.
+#: File that compare/sweep.py writes beside its runs.
 SWEEP = "sweep.json"
 
 COUNTERS = ("dropped", "overlimits", "requeues", "sent_packets", "sent_bytes")

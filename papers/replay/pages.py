@@ -19,7 +19,6 @@ from typing import Any
 
 import jinja2
 
-from aqmlab import ROOT
 from aqmlab.measure import derived_metrics
 
 from . import calibration, joint, judgement, paper_plots, points, ranking, time_plots
@@ -35,7 +34,7 @@ SETUP_S, JOB_S = 0.5, 3.7
 HELD_BACK = 0.05
 #: Papers that are our own questions.
 QUESTIONS = ("buffers", "today")
-TEMPLATES = ROOT / "netns-scenarios" / "papers"
+TEMPLATES = Path(__file__).with_name("templates")
 
 Row = Mapping[str, Any]
 

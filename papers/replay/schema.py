@@ -13,7 +13,7 @@ from typing import Any
 from aqmlab import ROOT
 from aqmlab.exceptions import nearest
 
-SCHEMAS = ROOT / "netns-scenarios" / "papers"
+SCHEMAS = ROOT / "papers"
 
 #: Keys of a plot that a plot like it does not have.
 OF_ONE = ("like", "main", "head", "about")

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Compare each kind's defaults with the right `bandwidth`, on links of any rate.
 
@@ -17,13 +16,9 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from launch import prepare
-
-prepare()
-from aqmlab import ROOT  # noqa: E402
-from aqmlab.qdiscs.metadata import all_metadata  # noqa: E402
-from aqmlab.replay import sweep  # noqa: E402
+from aqmlab import ROOT
+from aqmlab.compare import sweep
+from aqmlab.qdiscs.metadata import all_metadata
 
 FLOWS = (1, 100)
 STEPS = ((10, 1), (1, 10), (200, 20), (20, 200), (1000, 100), (100, 1000))  # Mb/s

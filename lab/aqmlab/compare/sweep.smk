@@ -3,7 +3,7 @@
 # cluster when one machine is too small. Started by sweep.py, whose `config` has the runs by the
 # name of their directory.
 
-RUN = workflow.basedir + "/../../netns-scenarios/run"
+RUN = workflow.basedir + "/../../../netns-scenarios/run"
 
 
 rule all:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from aqmlab import ROOT
+from aqmlab.compare import sweep
 from aqmlab.measure.derived_metrics import choke_bound, choke_theory
 from aqmlab.report import intervals
 
-from . import sweep
 from .paper import PAPERS
 
 Result = Mapping[str, Any]

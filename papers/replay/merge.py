@@ -13,21 +13,26 @@ from aqmlab import ROOT
 from aqmlab.exceptions import UserError
 
 from . import run_cells, store, time_plots
-from .paper import Paper, load, names
+from .paper import BEFORE, Paper, load, names
+
+
+def _stored(source: str, name: Path) -> list[store.Row]:
+    """Read a file of a checkout, or of a git revision. Returns no rows if it does not exist."""
+    if Path(source).is_dir():
+        return [*store.read(Path(source) / name)]
+    shown = subprocess.run(
+        ["git", "show", f"{source}:{name}"], cwd=ROOT, capture_output=True, check=False
+    )
+    return [*store.parse(shown.stdout)] if not shown.returncode else []
 
 
 def _rows(paper: Paper, source: str) -> tuple[list[store.Row], list[store.Row]]:
     """Read the results and the plots over time of a checkout, or of a git revision."""
     both: list[list[store.Row]] = []
     for path in (paper.results, paper.traces):
-        name = path.relative_to(ROOT)
-        if Path(source).is_dir():
-            both.append([*store.read(Path(source) / name)])
-            continue
-        shown = subprocess.run(
-            ["git", "show", f"{source}:{name}"], cwd=ROOT, capture_output=True, check=False
-        )
-        both.append([*store.parse(shown.stdout)] if not shown.returncode else [])
+        names = (path.relative_to(ROOT), Path(BEFORE) / paper.name / path.name)
+        rows = (_stored(source, name) for name in names)
+        both.append(next(filter(None, rows), []))
     if not both[0]:
         raise UserError(
             f"{source}: neither a checkout nor a git revision with results of {paper.name}"

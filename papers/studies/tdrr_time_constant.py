@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Sweep tdrr's time constant over buffers and round-trip times; print the tables as Markdown.
 
@@ -12,17 +11,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping
 from itertools import product
-from pathlib import Path
 from statistics import mean
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from launch import prepare
-
-prepare()
-from aqmlab import ROOT  # noqa: E402
-from aqmlab.replay import sweep  # noqa: E402
-from aqmlab.report import intervals  # noqa: E402
+from aqmlab import ROOT
+from aqmlab.compare import sweep
+from aqmlab.report import intervals
 
 TIME_CONSTANTS_MS = (30, 100, 300, 1000, 10000)
 BUFFERS = (20, 40, 200)  # packets; the paper's 100, 200, 1000

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """What each kind does with its defaults, at 1 Mb/s to 10 Gb/s, and with split-gso and without.
 
@@ -11,19 +10,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from launch import prepare
-
-prepare()
-from aqmlab import ROOT  # noqa: E402
-from aqmlab.qdiscs.metadata import all_metadata  # noqa: E402
-from aqmlab.replay import sweep  # noqa: E402
+from aqmlab import ROOT
+from aqmlab.compare import sweep
+from aqmlab.qdiscs.metadata import all_metadata
 
 PFIFO = "pfifo limit 1000"
-# With the rate given: netns-scenarios/papers/links compares this with no option.
+# With the rate given: studies/links.py compares this with no option.
 KINDS = tuple(f"{kind} bandwidth {{rate}}mbit" for kind in all_metadata())
 SPLIT = ("split_gso", "nosplit_gso")
 CAKE = tuple(f"cake unlimited besteffort {word}" for word in ("split-gso", "no-split-gso"))
@@ -40,7 +34,7 @@ class Rate:
     mbps: int
     rtt_ms: float
     seeds: int
-    more: dict[str, float]
+    more: dict[str, float | str]
 
     @property
     def name(self) -> str:

@@ -37,15 +37,17 @@ from pathlib import Path
 from typing import Any
 
 from aqmlab import ROOT
+from aqmlab.compare import demo_workloads, sweep
 from aqmlab.exceptions import nearest
 from aqmlab.run.params import Value
 from aqmlab.run.scenario import find
 from aqmlab.run.topology import frame_bytes
 
-from . import claims, demo_workloads, schema, search, store, sweep
+from . import claims, schema, search, store
 from .experiment import Experiment, wheres, with_workloads
 
-PAPERS = ROOT / "netns-scenarios" / "papers"
+PAPERS = ROOT / "papers"
+BEFORE = "netns-scenarios/papers"  # where papers were until 2026-11
 SWEEP = "sweep.toml"
 OWN = "own"
 MTU = 1500

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from aqmlab import ROOT
+from aqmlab.compare import sweep
 from aqmlab.exceptions import UserError, unknown
 from aqmlab.report import html_report, load_runs
 from aqmlab.run.params import Value
 
-from . import claims, ledger, rows, search, store, sweep, time_plots
+from . import claims, ledger, rows, search, store, time_plots
 from .claims import Claim
 from .paper import OWN, Cell, Paper, load, names
 

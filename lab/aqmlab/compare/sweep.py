@@ -31,7 +31,7 @@ from labkit.request import Request
 
 SNAKEFILE = Path(__file__).with_name("sweep.smk")
 RUN = ROOT / "netns-scenarios" / "run"
-PROFILES = ROOT / "netns-scenarios" / "profiles"
+PROFILES = ROOT / "lab" / "profiles"
 LOG = "sweep.log"
 #: How many lines of a failed run's errors are shown.
 REASON = 8

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What a law alone leaves of a link: N flows that add a packet a round trip, and halve at a mark.
 
-    build/venv/bin/python netns-scenarios/papers/wang2001/aimd.py
+    build/venv/bin/python papers/wang2001/aimd.py
 
 prints the figures that the reasons of wang2001's W24, W26 and W33 give. There is no slow start, no
 timeout and no packet: windows, rates and the queue are real numbers that go on by STEP, and only

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Jou and Baras 2003, table III, drop-tail, in the simulator of the paper, ns-2. Prints one line of JSON.
 #
-#   ns netns-scenarios/ns2/jou2003.tcl rtt=64.7 seed=1
+#   ns papers/ns2/jou2003.tcl rtt=64.7 seed=1
 #
 # The workload is `mix` of papers/jou2003: 10 long flows from the start, 800 web clients and CBR from 30 s,
 # measured from 60 to 210 s. The web servers are on `servers` nodes with evenly spread round-trip times.

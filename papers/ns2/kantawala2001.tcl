@@ -2,7 +2,7 @@
 # Kantawala and Turner 2001, figures 2 to 4, in the simulator of the paper, ns-2, as a second opinion on the
 # kernel's results. Prints one line of JSON.
 #
-#   ns netns-scenarios/ns2/kantawala2001.tcl topology=rtt queue=DRR buffer=100 seed=1
+#   ns papers/ns2/kantawala2001.tcl topology=rtt queue=DRR buffer=100 seed=1
 
 # CLASS.VARIABLE sets a variable of ns-2. TCP's values are ns-2's defaults of May 2001, by the dates in its
 # tcl/lib/ns-default.tcl. The other values are the paper's, or our choice where it gives none. Times are in s,
