@@ -17,11 +17,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from labkit import kernels, modules
-from labkit.engines import default_kernel
-
 from aqmlab.qdiscs.metadata import all_metadata
 from bench.instructions import HOLD, LIMIT, REGIMES, Cell, Regime, begin, outcome, with_options
+from labkit import kernels, modules
+from labkit.engines import default_kernel
 
 TOP = Path(__file__).resolve().parent.parent
 FOLDER = TOP / "build" / "bench"
