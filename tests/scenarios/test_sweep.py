@@ -6,13 +6,9 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 import time
 import xml.etree.ElementTree as ET
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -21,17 +17,10 @@ from aqmlab.report import load_runs
 from aqmlab.run.params import resolve
 from aqmlab.run.scenario import compose, find
 from aqmlab.run.settings import Settings
+from studies import defaults
+from studies import tdrr_time_constant as constant
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def paper(name: str) -> ModuleType:
-    path = ROOT / "papers" / name
-    loader = SourceFileLoader(name.replace("-", "_"), str(path))
-    module = module_from_spec(spec_from_loader(loader.name, loader))
-    sys.modules[loader.name] = module  # for its dataclasses
-    loader.exec_module(module)
-    return module
 
 
 def test_warnings_of_runs_are_shown_once_with_the_first_run() -> None:
@@ -43,7 +32,6 @@ def test_warnings_of_runs_are_shown_once_with_the_first_run() -> None:
 
 
 def all_jobs() -> dict[str, dict[str, sweep.Job]]:
-    defaults, constant = paper("defaults"), paper("tdrr-time-constant")
     return {
         "demo": demo.jobs(),
         "defaults": (
