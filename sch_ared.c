@@ -232,8 +232,9 @@ static int ared_apply(struct Qdisc *sch, struct aqm_given *given,
 	gentle_red_settle(&v->red, &q->params.red, &p->red, q->queue.segments,
 			  now);
 	gentle_red_adapt(&q->params.red, &v->red, &q->adapted, now);
-	gentle_red_follow(&v->red, q->params.bandwidth, p->bandwidth,
-			  q->queue.segments);
+	if (p->bandwidth != q->params.bandwidth)
+		gentle_red_follow(&v->red, q->params.red.max_th,
+				  p->red.max_th, q->queue.segments);
 	gentle_red_change(&v->red, &q->params.red, &p->red);
 	q->params = *p;
 	if (aqm_changed(p, TCA_ARED_SEED))

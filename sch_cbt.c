@@ -612,8 +612,9 @@ static void cbt_change_red(struct cbt_sched_data *q, const struct cbt_params *p)
 		red = cbt_red_of(&q->vars, i);
 		gentle_red_settle(red, &q->params.avg[i], &p->avg[i],
 				  cbt_segments(q, i), now);
-		gentle_red_follow(red, q->params.bandwidth, p->bandwidth,
-				  cbt_segments(q, i));
+		if (p->bandwidth != q->params.bandwidth)
+			gentle_red_follow(red, q->params.avg[i].max_th,
+					  p->avg[i].max_th, cbt_segments(q, i));
 		gentle_red_change(red, &q->params.avg[i], &p->avg[i]);
 	}
 	if (p->red_all != q->params.red_all)

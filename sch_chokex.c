@@ -334,8 +334,9 @@ static int chokex_apply(struct Qdisc *sch, struct aqm_given *given,
 	sch_tree_lock(sch);
 	gentle_red_settle(&fifo->red, &q->params.red, &p->red,
 			  q->queue.segments, ktime_get_ns());
-	gentle_red_follow(&fifo->red, q->params.bandwidth, p->bandwidth,
-			  q->queue.segments);
+	if (p->bandwidth != q->params.bandwidth)
+		gentle_red_follow(&fifo->red, q->params.red.max_th,
+				  p->red.max_th, q->queue.segments);
 	gentle_red_change(&fifo->red, &q->params.red, &p->red);
 	q->params = *p;
 	if (aqm_changed(p, TCA_CHOKEX_SEED))

@@ -269,8 +269,9 @@ static int fpq_apply(struct Qdisc *sch, struct aqm_given *given,
 	if (p->clear != q->params.clear)
 		v->flows.cleared_at = now;
 	gentle_red_settle(&v->red, &v->rule, &p->red, q->queue.segments, now);
-	gentle_red_follow(&v->red, q->params.bandwidth, p->bandwidth,
-			  q->queue.segments);
+	if (p->bandwidth != q->params.bandwidth)
+		gentle_red_follow(&v->red, q->params.pipe, p->pipe,
+				  q->queue.segments);
 	q->params = *p;
 	if (aqm_changed(p, TCA_FPQ_SEED))
 		seeded_random_init(&v->random, p->seed);

@@ -433,8 +433,9 @@ static int fred_apply(struct Qdisc *sch, struct aqm_given *given,
 	sch_tree_lock(sch);
 	gentle_red_settle(&v->red, &q->params.red, &p->red, q->queue.segments,
 			  ktime_get_ns());
-	gentle_red_follow(&v->red, q->params.bandwidth, p->bandwidth,
-			  q->queue.segments);
+	if (p->bandwidth != q->params.bandwidth)
+		gentle_red_follow(&v->red, q->params.red.max_th,
+				  p->red.max_th, q->queue.segments);
 	gentle_red_change(&v->red, &q->params.red, &p->red);
 	q->params = *p;
 	if (aqm_changed(p, TCA_FRED_SEED))

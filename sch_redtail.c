@@ -555,8 +555,9 @@ static void redtail_change_red(struct redtail_sched_data *q,
 	gentle_red_settle(&v->red, &q->params.red, &p->red,
 			  v->queues[REDTAIL_LONG].backlog, now);
 	gentle_red_adapt(&v->red_now, &v->red, &q->stats.red, now);
-	gentle_red_follow(&v->red, q->params.bandwidth, p->bandwidth,
-			  v->queues[REDTAIL_LONG].backlog);
+	if (p->bandwidth != q->params.bandwidth)
+		gentle_red_follow(&v->red, q->params.red.max_th,
+				  p->red.max_th, v->queues[REDTAIL_LONG].backlog);
 	gentle_red_change(&v->red, &q->params.red, &p->red);
 	v->red_now = p->red;
 	if (keep)

@@ -353,7 +353,7 @@ static inline void gentle_red_settle(struct gentle_red_vars *v,
 		v->rest = 0;
 }
 
-/* Return @x @to / @from, at most U64_MAX. Error: 1 + @x 2^-24. @from, @to: 1 to 2^40 */
+/* Return @x @to / @from, which must be below 2^64. Error: 1 + @x 2^-24. @from, @to: 1 to 2^40 */
 static inline u64 gentle_red_ratio(u64 x, u64 to, u64 from)
 {
 	return mul_u64_u64_shr(x, div64_u64(to << 24, from), 24);
@@ -362,20 +362,23 @@ static inline u64 gentle_red_ratio(u64 x, u64 to, u64 from)
 /**
  * gentle_red_follow() - let the average follow a new rate of the link
  * @v: state
- * @old: bytes/s, 1 to 2^40
- * @new: bytes/s, 1 to 2^40
+ * @old: a threshold for the old rate, at most 2^40; 0: unknown
+ * @new: the same for the new rate
  * @length: length of the queue, units
  *
- * The average stays the same as a delay. Otherwise, on a link that became slower, it
- * would be far above the new thresholds for a time constant, and every arrival would
- * be dropped. On a faster link it rises to the present length at most, because a
- * queue becomes short there.
+ * Thresholds that are derived from the rate stay the same as delays, and so does the
+ * average. Otherwise, on a link that became slower, it would be far above the new
+ * thresholds for a time constant, and every arrival would be dropped. On a faster link it
+ * rises to the present length at most, because a queue becomes short there. If the
+ * thresholds were given in packets, they do not change, and the average stays.
  */
 static inline void gentle_red_follow(struct gentle_red_vars *v, u64 old, u64 new,
 				     u32 length)
 {
 	u64 most = (u64)length << 32;
 
+	if (!old || !new)
+		return;
 	if (new <= old)
 		v->avg = gentle_red_ratio(v->avg, new, old);
 	else if (v->avg < gentle_red_ratio(most, old, new))
