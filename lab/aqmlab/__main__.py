@@ -10,6 +10,7 @@ COMMANDS = {
     "run": "aqmlab.run_command",
     "report": "aqmlab.report.html_report",
     "compare": "aqmlab.compare.command",
+    "bisect": "aqmlab.compare.bisect",
     "demo": "aqmlab.compare.demo",
     "measure": "aqmlab.measure.command",
 }

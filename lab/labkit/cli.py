@@ -46,7 +46,12 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument("--engine", default="uml", help="uml (default) or qemu")
     defaults = " and ".join(f"{records.names(e)[0]} for {e}" for e in engines.ENGINES)
-    p.add_argument("--kernel", default="", help=f"its version, see --list (default: {defaults})")
+    p.add_argument(
+        "--kernel",
+        default="",
+        metavar="NAME|DIR",
+        help=f"its version, see --list (default: {defaults}), or the directory of a tree",
+    )
     p.add_argument("--clock", default="", help="virtual (default for uml) or wall")
     p.add_argument(
         "--flavour",

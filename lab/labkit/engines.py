@@ -7,7 +7,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from . import kernels, outside, qemu, records, sources, uml
+from . import kernels, outside, qemu, records, sources, trees, uml
 from .errors import LabError, nearest
 from .request import Request, Result
 
@@ -50,7 +50,11 @@ def check(request: Request) -> None:
         raise LabError("no command given")
     if request.engine not in ENGINES:
         raise nearest("engine", request.engine, ENGINES)
-    if request.kernel and request.kernel not in kernel_names(request.engine):
+    if trees.is_tree(request.kernel):
+        if request.engine != "uml":
+            raise LabError(f"--kernel {request.kernel}: a tree needs --engine uml")
+        trees.version(request.kernel)
+    elif request.kernel and request.kernel not in kernel_names(request.engine):
         error = nearest("kernel", request.kernel, kernel_names(request.engine))
         others = [name for name in ENGINES if request.kernel in kernel_names(name)]
         hint = f"; --engine {others[0]} has {request.kernel}" if others else ""
@@ -107,6 +111,7 @@ def run(request: Request, capture: bool = False) -> Result:
     CAPTURE keeps the command's output in the result instead of passing it through. Raises
     LabError if the lab cannot be set up. Failures inside the guest are part of the Result.
     """
+    request = replace(request, kernel=trees.named(request.kernel))
     check(request)
     kernel = request.kernel or default_kernel(request.engine)
     request = replace(request, kernel=kernel, clock=clock_of(request))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import records
+from . import records, trees
 from .cache import (
     altered,
     built,
@@ -79,32 +79,34 @@ class Kernel:
     cc: str = "cc"
 
 
+def user_mode_of(name: str) -> records.UserMode:
+    """Return how to build kernel NAME, a version or a tree, for user mode."""
+    return trees.user_mode(name) if trees.is_tree(name) else records.user_mode_of(name)
+
+
 def settings(name: str, flavour: str) -> str:
     """Return the settings of kernel NAME on top of tinyconfig. No setting appears twice."""
     texts = [
         (LAB / "config" / f"{fragment}.config").read_text()
         for fragment in ("base", "hosts", *FRAGMENTS[flavour])
     ]
-    texts.append(records.user_mode_of(name).config)
+    texts.append(user_mode_of(name).config)
     found = {match[1] or match[2]: match[0] for text in texts for match in SETTING.finditer(text)}
     return "".join(f"{setting}\n" for setting in found.values())
 
 
 def flavours(name: str) -> tuple[str, ...]:
     """Return the flavours of kernel NAME. Two CPUs need a record with smp."""
-    return tuple(
-        flavour for flavour in FRAGMENTS if flavour != "smp" or records.user_mode_of(name).smp
-    )
+    return tuple(flavour for flavour in FRAGMENTS if flavour != "smp" or user_mode_of(name).smp)
 
 
 def flags(name: str, flavour: str) -> tuple[str, ...]:
     """Return compiler flags in addition to the kernel's own. Not used for modules."""
-    return records.user_mode_of(name).flags if flavour == "fast" else ()
+    return user_mode_of(name).flags if flavour == "fast" else ()
 
 
 def ensure_uml(name: str, flavour: str) -> Kernel:
     """Return the user-mode kernel NAME in FLAVOUR. Build it if it is missing or damaged.
-
     The key contains source version, configuration, architecture and compiler. If one of them
     changes, the new kernel is stored beside the old one.
     """
@@ -218,7 +220,7 @@ def module_arguments(path: Path, arguments: Sequence[str]) -> list[str]:
 
 def report_lost(name: str, lost: set[str]) -> None:
     """Print settings that kernel NAME did not accept, except those in its record's `lacks`."""
-    surprising = sorted(lost - records.user_mode_of(name).lacks)
+    surprising = sorted(lost - user_mode_of(name).lacks)
     if surprising:
         say(f"not in Linux {name} as configured: {', '.join(surprising)}")
 

@@ -125,7 +125,7 @@ def ensure_modules(kernel: Kernel) -> Path:
         lambda place: build_modules(kernel, files, place),
         lambda place: not altered(place),
     )
-    prune(path.parent, f"{kernel.name}-{kernel.flavour}-*[0-9a-f]", KEEP)
+    prune(path.parent, f"{kernel.key.rpartition('-')[0]}-*[0-9a-f]", KEEP)
     return path / "lib" / "modules"
 
 

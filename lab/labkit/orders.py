@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from . import trees
 from .cache import file_digest, sums
 from .errors import LabError
 from .kernels import Kernel
@@ -61,6 +62,8 @@ def environment(request: Request, kernel: Kernel, extras: Extras) -> dict[str, s
         "LAB_CLOCK": request.clock,
         "LAB_CACHE": str(CACHE),
     }
+    if trees.is_tree(request.kernel):
+        values["LAB_DESCRIBE"] = trees.describe(request.kernel)
     values |= {name: value for name, value in os.environ.items() if name.startswith("AQM_")}
     return values | dict(request.environment)
 

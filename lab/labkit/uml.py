@@ -13,7 +13,7 @@ import functools
 import shutil
 from pathlib import Path
 
-from . import kernels, modules, outside, process
+from . import kernels, modules, outside, process, tree_kernels, trees
 from .errors import LabError
 from .job import job_directory
 from .kernels import Kernel
@@ -21,7 +21,6 @@ from .modules import Extras
 from .onecpu import one_cpu
 from .orders import JOB_IN_GUEST, Orders, hidden, writable_dirs
 from .paths import CACHE
-from .records import user_mode_of
 from .request import Request, Result
 from .terminal import Terminal, size
 
@@ -109,7 +108,7 @@ def command_line(request: Request, kernel: Kernel) -> list[str]:
         "console=tty0",
         "panic=-1",
         "ignore_loglevel",
-        *user_mode_of(kernel.name).words,
+        *kernels.user_mode_of(kernel.name).words,
     ]
     if request.clock == "virtual":
         words += ["time-travel=inf-cpu", f"time-travel-start={START}"]
@@ -127,7 +126,8 @@ def built(name: str, flavour: str, folders: tuple[Path, ...]) -> tuple[Kernel, P
     checks only once, because a check takes as long as a boot, and because a sweep must not mix
     versions of changed files.
     """
-    kernel = kernels.ensure_uml(name, flavour)
+    tree = trees.is_tree(name)
+    kernel = (tree_kernels.ensure if tree else kernels.ensure_uml)(name, flavour)
     return (
         kernel,
         outside.ensure_tree(kernel, folders),

@@ -25,7 +25,7 @@ from aqmlab.report.comparison import BETTER, INDISTINCT, WORSE, candidates
 from aqmlab.report.intervals import Column, align, column_of, deep
 from aqmlab.report.load_runs import Section
 from aqmlab.run.wires import queue_commands
-from labkit import engines, outside
+from labkit import engines, outside, trees
 from labkit.errors import LabError
 from labkit.request import Request
 
@@ -200,24 +200,48 @@ def others_in(workload: Workload, against: Sequence[str]) -> list[Discipline]:
     return found
 
 
-def check_options(lines: Sequence[str], modules: Sequence[Path]) -> None:
-    """Boot once and add each qdisc to a device. Raises UserError with tc's complaint."""
+def on_kernels(
+    args: Any, workloads: Mapping[str, Workload], line: str, words: Sequence[str]
+) -> tuple[dict[str, sweep.Job], list[str]]:
+    """Return the runs of one qdisc on several kernels, and its name on the first of them."""
+    kind = line.split()[0]
+    called = {kernel: f"{args.name or kind} on {trees.label(kernel)}" for kernel in args.kernel}
+    if len({*called.values()}) < len(args.kernel):
+        raise UserError("--kernel: two of them are the same")
+    jobs: dict[str, sweep.Job] = {}
+    for key, workload in workloads.items():
+        one = workload.line(*line.split(" ", 1)) if " " in line else workload.line(line, "")
+        for kernel, name in called.items():
+            jobs |= demo.jobs_of(
+                key,
+                workload,
+                [replace(one, name=name)],
+                range(1, args.seeds + 1),
+                [*words, "--kernel", kernel],
+            )
+    return jobs, [called[args.kernel[0]]]
+
+
+def check_options(
+    lines: Sequence[str], modules: Sequence[Path], kernels: Sequence[str] = ("",)
+) -> None:
+    """Boot each kernel and add each qdisc to a device. Raises UserError with tc's complaint."""
     script = ["exec 2>&1"]
     for line in dict.fromkeys(lines):
         commands = [f"tc {command}" for command in queue_commands("lo", "root", line)]
         script += [f"{one} || {{ echo {shlex.quote(one)}; exit 1; }}" for one in commands]
         script += ["tc qdisc del dev lo root"]
-    try:
-        booted = engines.run(
-            Request(["sh", "-c", "\n".join(script)], modules=modules), capture=True
-        )
-    except LabError as error:
-        raise UserError(str(error)) from error
-    if booted.status:
-        raise UserError(
-            f"{booted.stdout.decode(errors='replace').strip()}\n"
-            "nothing was run" + (f"; {booted.reason}" if booted.reason else "")
-        )
+    for kernel in kernels:
+        request = Request(["sh", "-c", "\n".join(script)], modules=modules, kernel=kernel)
+        try:
+            booted = engines.run(request, capture=True)
+        except LabError as error:
+            raise UserError(str(error)) from error
+        if booted.status:
+            raise UserError(
+                f"{booted.stdout.decode(errors='replace').strip()}\n"
+                "nothing was run" + (f"; {booted.reason}" if booted.reason else "")
+            )
 
 
 def wanted_workloads(args: Any) -> dict[str, Workload]:
@@ -266,7 +290,16 @@ def wanted_runs(
             "so leave out --against, --base, and values for placeholders"
         )
     lines = variants.lines(args.mine, of_line, args.name or f"{kind} (yours)")
+    if len(args.kernel) > 1 and (against or args.base or given):
+        raise UserError(
+            "--kernel: several are compared with each other, so leave out --against, "
+            "--base and --set"
+        )
+    kernel = ["--kernel", *args.kernel] if len(args.kernel) == 1 else []
     words = [word for path in args.module for word in ("--module", str(path.resolve()))]
+    if len(args.kernel) > 1:
+        return on_kernels(args, workloads, args.mine, words)
+    words += kernel
     jobs: dict[str, sweep.Job] = {}
     mine = [*lines]
     for key, workload in workloads.items():
@@ -285,7 +318,7 @@ def wanted_runs(
         if of_runs:
             mine = [*settings][:1]
         elif against or not args.base:
-            jobs |= demo.jobs_of(key, workload, others_in(workload, against), seeds)
+            jobs |= demo.jobs_of(key, workload, others_in(workload, against), seeds, kernel)
     if args.base and len(mine) > 1:
         raise UserError(f"--base: {len(mine)} variants given, needs one")
     return jobs, mine
@@ -314,6 +347,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         type=Path,
         metavar="DIR",
         help="build and load the modules of a directory, see run --help",
+    )
+    parser.add_argument(
+        "--kernel",
+        action="append",
+        default=[],
+        type=trees.named,
+        metavar="NAME|DIR",
+        help="run on this kernel, or compare two or more with each other: docs/your-kernel.md",
     )
     parser.add_argument(
         "--against",
@@ -376,7 +417,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             if args.base
             else {}
         )
-        check_options([job.words[2] for job in jobs.values()], args.module)
+        check_options([job.words[2] for job in jobs.values()], args.module, args.kernel or [""])
     except UserError as error:
         print(f"compare: {error}", file=sys.stderr)
         return 2

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Find the commit of a kernel tree that changed a metric of a scenario.
+
+Without --good and --bad the tree is judged as it is, with the exit status that `git bisect run`
+expects. With them, a clone in the cache is bisected, so the tree stays as it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from aqmlab import ROOT
+from aqmlab.exceptions import UserError, unknown
+from labkit import trees
+from labkit.cache import digest
+from labkit.paths import CACHE
+
+GOOD, BAD, SKIP, WRONG = 0, 1, 125, 2
+#: Parts of result.json whose names a metric may leave out.
+PREFIXES = ("", "summary.", "groups.")
+
+
+def numbers(value: Any, name: str = "") -> Iterator[tuple[str, float]]:
+    """Yield all numbers of a result with their paths, such as summary.queue_delay_ms.p99."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from numbers(inner, f"{name}.{key}" if name else key)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield name, float(value)
+
+
+def metric(result: Mapping[str, Any], name: str) -> float:
+    """Return a number of a result. Raises UserError with the most similar names."""
+    known = dict(numbers(result))
+    for prefix in PREFIXES:
+        if prefix + name in known:
+            return known[prefix + name]
+    short = [re.sub(r"^(summary|groups)\.", "", each) for each in known]
+    raise unknown("metric", name, short)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    p = argparse.ArgumentParser(
+        prog="bisect",
+        description="Find the commit of a kernel tree that changed a metric of a scenario.",
+        epilog="example: bisect --kernel ~/linux --good v7.2 --bad v7.3 --metric "
+        "probe.delay_ms.p99 --below 2 dumbbell --qdisc fq_codel --set probe=on",
+    )
+    p.add_argument("--kernel", required=True, metavar="DIR", help="a kernel tree")
+    p.add_argument("--good", metavar="COMMIT", help="where the metric was good")
+    p.add_argument("--bad", metavar="COMMIT", help="where it is bad")
+    p.add_argument(
+        "--metric", required=True, metavar="NAME", help="path of a number in result.json"
+    )
+    limit = p.add_mutually_exclusive_group(required=True)
+    limit.add_argument("--below", type=float, metavar="X", help="good is less than X")
+    limit.add_argument("--above", type=float, metavar="X", help="good is more than X")
+    p.add_argument("scenario", nargs=argparse.REMAINDER, metavar="SCENARIO ...", help="as for run")
+    return p
+
+
+def judge(args: argparse.Namespace, tree: str) -> int:
+    """Run the scenario on a tree as it is. Return GOOD, BAD, or SKIP if there is no result."""
+    with tempfile.TemporaryDirectory(prefix="aqm-bisect-") as place:
+        out = Path(place) / "run"
+        command = [ROOT / "netns-scenarios" / "run", *args.scenario, "--kernel", tree, "--out", out]
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
+        if done.returncode == WRONG:
+            raise UserError("run refused the scenario, see above")
+        if done.returncode:
+            print(f"bisect: {trees.describe(tree)}: no result, skipped", flush=True)
+            return SKIP
+        value = metric(json.loads((out / "result.json").read_text()), args.metric)
+    good = value < args.below if args.below is not None else value > args.above
+    word = "good" if good else "bad"
+    print(f"bisect: {trees.describe(tree)}: {args.metric} is {value:g}, {word}", flush=True)
+    return GOOD if good else BAD
+
+
+def git(tree: Path, *words: str) -> str:
+    """Return the output of git in a directory. Raises UserError."""
+    done = subprocess.run(["git", "-C", tree, *words], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise UserError(f"git {' '.join(words)}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def bisect(args: argparse.Namespace, tree: str) -> int:
+    """Bisect a clone of a tree, and print the first bad commit. Return 0. Raises UserError."""
+    commits = [
+        git(Path(tree), "rev-parse", f"{one}^{{commit}}").strip() for one in (args.bad, args.good)
+    ]
+    clone = CACHE / "bisect" / digest([tree.encode()])
+    if not clone.exists():
+        clone.parent.mkdir(parents=True, exist_ok=True)
+        git(Path(tree), "clone", "--quiet", "--shared", "--no-checkout", ".", str(clone))
+    git(clone, "fetch", "--quiet", "--tags", tree)
+    subprocess.run(["git", "-C", clone, "bisect", "reset"], capture_output=True, check=False)
+    git(clone, "checkout", "--quiet", "--force", "--detach", commits[0])
+    git(clone, "bisect", "start", *commits)
+    words = {GOOD: "good", BAD: "bad", SKIP: "skip"}
+    said = ""
+    while "is the first bad commit" not in said:
+        said = git(clone, "bisect", words[judge(args, str(clone))])
+    form = "--format=%h %an, %ad%n    %s"
+    print(git(clone, "show", "--no-patch", form, "--date=short", "refs/bisect/bad").strip())
+    return 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Return the exit status: 0 good or found, 1 bad, 125 no result; 2 or 130 asked wrongly."""
+    args = parser().parse_args(argv)
+    tree = trees.named(args.kernel)
+    try:
+        if not trees.is_tree(tree):
+            raise UserError(f"--kernel {args.kernel}: needs the directory of a kernel tree")
+        if not args.scenario:
+            raise UserError("needs a scenario, such as dumbbell")
+        if bool(args.good) != bool(args.bad):
+            raise UserError("--good and --bad need each other")
+        return bisect(args, tree) if args.good else judge(args, tree)
+    except UserError as error:
+        print(f"bisect: {error}", file=sys.stderr)
+        # git must not take a mistake for a bad commit: from 128 on, it stops.
+        return 128 + WRONG if not args.good else WRONG
