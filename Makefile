@@ -15,7 +15,8 @@ SECONDS	?= 0
 AQM_VERSION ?= $(shell tools/version)
 AQM_TESTS ?=
 
-MODULES	:= $(patsubst %.c,%.ko,$(filter-out %.mod.c,$(wildcard sch_*.c)))
+KINDS	:= $(patsubst sch_%.c,%,$(filter-out %.mod.c,$(wildcard sch_*.c)))
+MODULES	:= sch_aqm.ko $(KINDS:%=sch_%.ko)
 PAGES	:= $(wildcard man/man8/*.8)
 MANDIR	= $(DESTDIR)$(PREFIX)/share/man/man8
 SBINDIR	= $(DESTDIR)$(PREFIX)/sbin
@@ -85,7 +86,7 @@ install-tools: plugins ## install plugins, man pages and doctor only
 	sed -i '/^\.TH/s/"sch-aqm"/"sch-aqm $(AQM_VERSION)"/' $(addprefix $(MANDIR)/,$(notdir $(PAGES)))
 	install -m 755 tools/sch-aqm-doctor $(SBINDIR)
 	sed -i -e 's/^version=$$/version=$(AQM_VERSION)/' \
-		-e 's/^kinds=$$/kinds="$(patsubst sch_%.ko,%,$(MODULES))"/' $(SBINDIR)/sch-aqm-doctor
+		-e 's/^kinds=$$/kinds="$(KINDS)"/' $(SBINDIR)/sch-aqm-doctor
 
 # From every kernel: who installed for one and upgraded has them in two.
 uninstall: ## remove all that install installed

@@ -75,7 +75,7 @@
  *  - A packet that finds the buffer full is dropped, and counts as an arrival.
  *
  * Packets are counted as on the wire, whatever their size, as in the thesis. GSO
- * packets: <aqm/split_gso.h>. Of a whole one that is dropped or marked, the rest of
+ * packets: frame/split_gso.c. Of a whole one that is dropped or marked, the rest of
  * the segments count towards the next drop.
  *
  * Parameters, their units and ranges: TC_2REGIONRED_OPTIONS. The options must
@@ -83,10 +83,9 @@
  */
 
 #include <net/pkt_sched.h>
-#include <aqm/kind.h>
 #include <aqm/persistent_queue.h>
 #include <aqm/plain_fifo.h>
-#include <aqm/split_gso.h>
+#include <aqm/frame.h>
 #include <aqm/two_region.h>
 #include <uapi/linux/pkt_sched_2regionred.h>
 
@@ -413,13 +412,17 @@ static int tworr_apply(struct Qdisc *sch, struct aqm_given *given,
 	return 0;
 }
 
+static const struct aqm_kind tworr_kind = {
+	.options	= &tworr_options,
+	.bandwidth	= TCA_2REGIONRED_BANDWIDTH,
+	.apply		= tworr_apply,
+};
+
 static int tworr_change(struct Qdisc *sch, struct nlattr *opt,
 			struct netlink_ext_ack *extack)
 {
 	return aqm_change(sch, opt, extack);
 }
-
-static struct aqm_kind tworr_kind;
 
 static int tworr_init(struct Qdisc *sch, struct nlattr *opt,
 		      struct netlink_ext_ack *extack)
@@ -515,21 +518,14 @@ static struct Qdisc_ops tworr_qdisc_ops __read_mostly = {
 	.owner		= THIS_MODULE,
 };
 
-static struct aqm_kind tworr_kind = {
-	.ops		= &tworr_qdisc_ops,
-	.options	= &tworr_options,
-	.bandwidth	= TCA_2REGIONRED_BANDWIDTH,
-	.apply		= tworr_apply,
-};
-
 static int __init tworr_module_init(void)
 {
-	return aqm_register(&tworr_kind);
+	return aqm_register(&tworr_qdisc_ops);
 }
 
 static void __exit tworr_module_exit(void)
 {
-	aqm_unregister(&tworr_kind);
+	aqm_unregister(&tworr_qdisc_ops);
 }
 
 module_init(tworr_module_init);

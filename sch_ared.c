@@ -41,16 +41,15 @@
  *  - The average of an empty queue decays by time: <aqm/red_fifo.h>.
  *  - "target" is the paper's target average delay. The average settles at 2
  *    min, which is that delay.
- *  - GSO packets: <aqm/split_gso.h>.
+ *  - GSO packets: frame/split_gso.c.
  *  - Without adaptive, gentle and wait this is the RED of the earlier papers.
  *
  * Options, units and defaults: TC_ARED_OPTIONS.
  */
 
-#include <aqm/kind.h>
 #include <aqm/plain_fifo.h>
 #include <aqm/red_queue.h>
-#include <aqm/split_gso.h>
+#include <aqm/frame.h>
 #include <uapi/linux/pkt_sched_ared.h>
 
 #define ARED_LEAST	5U	/* packets: the paper's lower bound of min */
@@ -245,13 +244,17 @@ static int ared_apply(struct Qdisc *sch, struct aqm_given *given,
 	return 0;
 }
 
+static const struct aqm_kind ared_kind = {
+	.options	= &ared_options,
+	.bandwidth	= TCA_ARED_BANDWIDTH,
+	.apply		= ared_apply,
+};
+
 static int ared_change(struct Qdisc *sch, struct nlattr *opt,
 		       struct netlink_ext_ack *extack)
 {
 	return aqm_change(sch, opt, extack);
 }
-
-static struct aqm_kind ared_kind;
 
 static int ared_init(struct Qdisc *sch, struct nlattr *opt,
 		     struct netlink_ext_ack *extack)
@@ -320,21 +323,14 @@ static struct Qdisc_ops ared_qdisc_ops __read_mostly = {
 	.owner		= THIS_MODULE,
 };
 
-static struct aqm_kind ared_kind = {
-	.ops		= &ared_qdisc_ops,
-	.options	= &ared_options,
-	.bandwidth	= TCA_ARED_BANDWIDTH,
-	.apply		= ared_apply,
-};
-
 static int __init ared_module_init(void)
 {
-	return aqm_register(&ared_kind);
+	return aqm_register(&ared_qdisc_ops);
 }
 
 static void __exit ared_module_exit(void)
 {
-	aqm_unregister(&ared_kind);
+	aqm_unregister(&ared_qdisc_ops);
 }
 
 module_init(ared_module_init);

@@ -37,7 +37,7 @@
  *    p_m = 1 no arrival would ever be queued to make them ask.
  *  - An arrival that does not fit is lost before any random choice. An arrival
  *    that raises p_m is judged by the new p_m.
- *  - GSO packets: <aqm/split_gso.h>.
+ *  - GSO packets: frame/split_gso.c.
  *  - The defaults are d1 = 0.0025, d2 = 0.00025 and 100 ms: the best of the
  *    BLUE authors' sets in A. Kantawala, J. Turner, "Efficient Queue Management
  *    for TCP Flows", WUCS-01-22, August 2001. G. F. Ali Ahammed, R. Banu,
@@ -51,11 +51,10 @@
  */
 
 #include <aqm/fifo_limit.h>
-#include <aqm/kind.h>
 #include <aqm/marking_probability.h>
 #include <aqm/plain_fifo.h>
 #include <aqm/seeded_random.h>
-#include <aqm/split_gso.h>
+#include <aqm/frame.h>
 #include <uapi/linux/pkt_sched_blue.h>
 
 struct blue_params {
@@ -263,13 +262,17 @@ static int blue_apply(struct Qdisc *sch, struct aqm_given *given,
 	return 0;
 }
 
+static const struct aqm_kind blue_kind = {
+	.options	= &blue_options,
+	.bandwidth	= TCA_BLUE_BANDWIDTH,
+	.apply		= blue_apply,
+};
+
 static int blue_change(struct Qdisc *sch, struct nlattr *opt,
 		       struct netlink_ext_ack *extack)
 {
 	return aqm_change(sch, opt, extack);
 }
-
-static struct aqm_kind blue_kind;
 
 static int blue_init(struct Qdisc *sch, struct nlattr *opt,
 		     struct netlink_ext_ack *extack)
@@ -336,21 +339,14 @@ static struct Qdisc_ops blue_qdisc_ops __read_mostly = {
 	.owner		= THIS_MODULE,
 };
 
-static struct aqm_kind blue_kind = {
-	.ops		= &blue_qdisc_ops,
-	.options	= &blue_options,
-	.bandwidth	= TCA_BLUE_BANDWIDTH,
-	.apply		= blue_apply,
-};
-
 static int __init blue_module_init(void)
 {
-	return aqm_register(&blue_kind);
+	return aqm_register(&blue_qdisc_ops);
 }
 
 static void __exit blue_module_exit(void)
 {
-	aqm_unregister(&blue_kind);
+	aqm_unregister(&blue_qdisc_ops);
 }
 
 module_init(blue_module_init);

@@ -77,7 +77,7 @@
  *  - With the default latency a threshold is at least cbt_least[] packets. On
  *    slow links the share law would give less than one packet. A given latency
  *    is used as it is.
- *  - GSO packets: <aqm/split_gso.h>. A whole one is one victim, and further
+ *  - GSO packets: frame/split_gso.c. A whole one is one victim, and further
  *    victims are drawn until it fits as an arrival.
  *  - A packet that a parent has peeked at, or that the driver handed back, has
  *    left the queue: it does not count for its class and cannot be a victim.
@@ -86,10 +86,9 @@
  */
 
 #include <aqm/ip_class.h>
-#include <aqm/kind.h>
 #include <aqm/red_fifo.h>
 #include <aqm/share_law.h>
-#include <aqm/split_gso.h>
+#include <aqm/frame.h>
 #include <uapi/linux/pkt_sched_cbt.h>
 
 #define CBT_LATENCY	40000U	/* us; twice as many full packets take 95 ms */
@@ -651,13 +650,17 @@ static int cbt_apply(struct Qdisc *sch, struct aqm_given *given,
 	return 0;
 }
 
+static const struct aqm_kind cbt_kind = {
+	.options	= &cbt_options,
+	.bandwidth	= TCA_CBT_BANDWIDTH,
+	.apply		= cbt_apply,
+};
+
 static int cbt_change(struct Qdisc *sch, struct nlattr *opt,
 		      struct netlink_ext_ack *extack)
 {
 	return aqm_change(sch, opt, extack);
 }
-
-static struct aqm_kind cbt_kind;
 
 static int cbt_init(struct Qdisc *sch, struct nlattr *opt,
 		    struct netlink_ext_ack *extack)
@@ -805,21 +808,14 @@ static struct Qdisc_ops cbt_qdisc_ops __read_mostly = {
 	.owner		= THIS_MODULE,
 };
 
-static struct aqm_kind cbt_kind = {
-	.ops		= &cbt_qdisc_ops,
-	.options	= &cbt_options,
-	.bandwidth	= TCA_CBT_BANDWIDTH,
-	.apply		= cbt_apply,
-};
-
 static int __init cbt_module_init(void)
 {
-	return aqm_register(&cbt_kind);
+	return aqm_register(&cbt_qdisc_ops);
 }
 
 static void __exit cbt_module_exit(void)
 {
-	aqm_unregister(&cbt_kind);
+	aqm_unregister(&cbt_qdisc_ops);
 }
 
 module_init(cbt_module_init);

@@ -41,7 +41,7 @@
  *  - A flow has the same protocol, full addresses of either family, ports, GRE
  *    key and VLAN number. If a filter names a class, the class defines the
  *    flow. We compare hashes of these fields: <aqm/flow_hash.h>.
- *  - GSO packets: <aqm/split_gso.h>. A whole one is one candidate.
+ *  - GSO packets: frame/split_gso.c. A whole one is one candidate.
  *  - With ecn, packets that RED would drop are marked if they allow it, also
  *    above max unless harddrop. With nodrop, packets that cannot be marked are
  *    queued. See <aqm/congestion_signal.h>. A match is always dropped, because
@@ -58,9 +58,8 @@
 
 #include <linux/siphash.h>
 #include <aqm/flow_hash.h>
-#include <aqm/kind.h>
 #include <aqm/red_fifo.h>
-#include <aqm/split_gso.h>
+#include <aqm/frame.h>
 #include <uapi/linux/pkt_sched_chokex.h>
 
 struct chokex_params {
@@ -349,13 +348,18 @@ static int chokex_apply(struct Qdisc *sch, struct aqm_given *given,
 	return 0;
 }
 
+static const struct aqm_kind chokex_kind = {
+	.options	= &chokex_options,
+	.bandwidth	= TCA_CHOKEX_BANDWIDTH,
+	.reconcile	= chokex_reconcile,
+	.apply		= chokex_apply,
+};
+
 static int chokex_change(struct Qdisc *sch, struct nlattr *opt,
 			 struct netlink_ext_ack *extack)
 {
 	return aqm_change(sch, opt, extack);
 }
-
-static struct aqm_kind chokex_kind;
 
 static int chokex_init(struct Qdisc *sch, struct nlattr *opt,
 		       struct netlink_ext_ack *extack)
@@ -442,22 +446,14 @@ static struct Qdisc_ops chokex_qdisc_ops __read_mostly = {
 	.owner		= THIS_MODULE,
 };
 
-static struct aqm_kind chokex_kind = {
-	.ops		= &chokex_qdisc_ops,
-	.options	= &chokex_options,
-	.bandwidth	= TCA_CHOKEX_BANDWIDTH,
-	.reconcile	= chokex_reconcile,
-	.apply		= chokex_apply,
-};
-
 static int __init chokex_module_init(void)
 {
-	return aqm_register(&chokex_kind);
+	return aqm_register(&chokex_qdisc_ops);
 }
 
 static void __exit chokex_module_exit(void)
 {
-	aqm_unregister(&chokex_kind);
+	aqm_unregister(&chokex_qdisc_ops);
 }
 
 module_init(chokex_module_init);

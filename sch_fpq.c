@@ -46,7 +46,7 @@
  *    limit: the texts have 10 to 15 P.
  *  - <aqm/flow_hash.h> defines a flow.
  *  - The average of an empty queue decays by time: <aqm/red_fifo.h>.
- *  - GSO packets: <aqm/split_gso.h>.
+ *  - GSO packets: frame/split_gso.c.
  *
  * Options, units and defaults: TC_FPQ_OPTIONS.
  */
@@ -55,10 +55,9 @@
 #include <aqm/flow_count.h>
 #include <aqm/flow_hash.h>
 #include <aqm/flow_proportional.h>
-#include <aqm/kind.h>
 #include <aqm/plain_fifo.h>
 #include <aqm/red_queue.h>
-#include <aqm/split_gso.h>
+#include <aqm/frame.h>
 #include <uapi/linux/pkt_sched_fpq.h>
 
 #define FPQ_INTERVAL	7500000ULL	/* ns between two updates of Bmax and Pmax */
@@ -288,13 +287,17 @@ static int fpq_apply(struct Qdisc *sch, struct aqm_given *given,
 	return 0;
 }
 
+static const struct aqm_kind fpq_kind = {
+	.options	= &fpq_options,
+	.bandwidth	= TCA_FPQ_BANDWIDTH,
+	.apply		= fpq_apply,
+};
+
 static int fpq_change(struct Qdisc *sch, struct nlattr *opt,
 		      struct netlink_ext_ack *extack)
 {
 	return aqm_change(sch, opt, extack);
 }
-
-static struct aqm_kind fpq_kind;
 
 static int fpq_init(struct Qdisc *sch, struct nlattr *opt,
 		    struct netlink_ext_ack *extack)
@@ -375,21 +378,14 @@ static struct Qdisc_ops fpq_qdisc_ops __read_mostly = {
 	.owner		= THIS_MODULE,
 };
 
-static struct aqm_kind fpq_kind = {
-	.ops		= &fpq_qdisc_ops,
-	.options	= &fpq_options,
-	.bandwidth	= TCA_FPQ_BANDWIDTH,
-	.apply		= fpq_apply,
-};
-
 static int __init fpq_module_init(void)
 {
-	return aqm_register(&fpq_kind);
+	return aqm_register(&fpq_qdisc_ops);
 }
 
 static void __exit fpq_module_exit(void)
 {
-	aqm_unregister(&fpq_kind);
+	aqm_unregister(&fpq_qdisc_ops);
 }
 
 module_init(fpq_module_init);

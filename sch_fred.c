@@ -64,17 +64,16 @@
  *  - <aqm/flow_hash.h> defines a flow. A filter's class can replace it.
  *  - A flow's state, including its strikes, ends with its last packet, as in
  *    the paper. A packet that a parent has peeked at is still in the queue.
- *  - GSO packets: <aqm/split_gso.h>. This applies to a flow's length, too.
+ *  - GSO packets: frame/split_gso.c. This applies to a flow's length, too.
  *
  * Options, units and defaults: TC_FRED_OPTIONS.
  */
 
 #include <aqm/active_flows.h>
 #include <aqm/flow_hash.h>
-#include <aqm/kind.h>
 #include <aqm/plain_fifo.h>
 #include <aqm/red_queue.h>
-#include <aqm/split_gso.h>
+#include <aqm/frame.h>
 #include <uapi/linux/pkt_sched_fred.h>
 
 #define FRED_FEW	2U	/* maxq in two-packet mode, packets */
@@ -449,13 +448,17 @@ static int fred_apply(struct Qdisc *sch, struct aqm_given *given,
 	return 0;
 }
 
+static const struct aqm_kind fred_kind = {
+	.options	= &fred_options,
+	.bandwidth	= TCA_FRED_BANDWIDTH,
+	.apply		= fred_apply,
+};
+
 static int fred_change(struct Qdisc *sch, struct nlattr *opt,
 		       struct netlink_ext_ack *extack)
 {
 	return aqm_change(sch, opt, extack);
 }
-
-static struct aqm_kind fred_kind;
 
 static int fred_init(struct Qdisc *sch, struct nlattr *opt,
 		     struct netlink_ext_ack *extack)
@@ -552,21 +555,14 @@ static struct Qdisc_ops fred_qdisc_ops __read_mostly = {
 	.owner		= THIS_MODULE,
 };
 
-static struct aqm_kind fred_kind = {
-	.ops		= &fred_qdisc_ops,
-	.options	= &fred_options,
-	.bandwidth	= TCA_FRED_BANDWIDTH,
-	.apply		= fred_apply,
-};
-
 static int __init fred_module_init(void)
 {
-	return aqm_register(&fred_kind);
+	return aqm_register(&fred_qdisc_ops);
 }
 
 static void __exit fred_module_exit(void)
 {
-	aqm_unregister(&fred_kind);
+	aqm_unregister(&fred_qdisc_ops);
 }
 
 module_init(fred_module_init);

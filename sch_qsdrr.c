@@ -325,13 +325,18 @@ static int qsdrr_apply(struct Qdisc *sch, struct aqm_given *given,
 	return 0;
 }
 
+static const struct aqm_kind qsdrr_kind = {
+	.options	= &qsdrr_options,
+	.bandwidth	= TCA_QSDRR_BANDWIDTH,
+	.follows_mtu	= true,
+	.apply		= qsdrr_apply,
+};
+
 static int qsdrr_change(struct Qdisc *sch, struct nlattr *opt,
 			struct netlink_ext_ack *extack)
 {
 	return aqm_change(sch, opt, extack);
 }
-
-static struct aqm_kind qsdrr_kind;
 
 static int qsdrr_init(struct Qdisc *sch, struct nlattr *opt,
 		      struct netlink_ext_ack *extack)
@@ -431,22 +436,14 @@ static struct Qdisc_ops qsdrr_qdisc_ops __read_mostly = {
 	.owner		= THIS_MODULE,
 };
 
-static struct aqm_kind qsdrr_kind = {
-	.ops		= &qsdrr_qdisc_ops,
-	.options	= &qsdrr_options,
-	.bandwidth	= TCA_QSDRR_BANDWIDTH,
-	.follows_mtu	= true,
-	.apply		= qsdrr_apply,
-};
-
 static int __init qsdrr_module_init(void)
 {
-	return aqm_register(&qsdrr_kind);
+	return aqm_register(&qsdrr_qdisc_ops);
 }
 
 static void __exit qsdrr_module_exit(void)
 {
-	aqm_unregister(&qsdrr_kind);
+	aqm_unregister(&qsdrr_qdisc_ops);
 }
 
 module_init(qsdrr_module_init);

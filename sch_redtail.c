@@ -64,11 +64,10 @@
 #include <net/pkt_sched.h>
 #include <aqm/floating_red.h>
 #include <aqm/flow_age.h>
-#include <aqm/kind.h>
 #include <aqm/packet_flow.h>
 #include <aqm/red_queue.h>
 #include <aqm/short_share.h>
-#include <aqm/split_gso.h>
+#include <aqm/frame.h>
 #include <uapi/linux/pkt_sched_redtail.h>
 
 #define REDTAIL_SHORT	((u32)SHORT_SHARE_SHORT)
@@ -602,13 +601,17 @@ static int redtail_apply(struct Qdisc *sch, struct aqm_given *given,
 	return 0;
 }
 
+static const struct aqm_kind redtail_kind = {
+	.options	= &redtail_options,
+	.bandwidth	= TCA_REDTAIL_BANDWIDTH,
+	.apply		= redtail_apply,
+};
+
 static int redtail_change(struct Qdisc *sch, struct nlattr *opt,
 			  struct netlink_ext_ack *extack)
 {
 	return aqm_change(sch, opt, extack);
 }
-
-static struct aqm_kind redtail_kind;
 
 static int redtail_init(struct Qdisc *sch, struct nlattr *opt,
 			struct netlink_ext_ack *extack)
@@ -782,21 +785,14 @@ static struct Qdisc_ops redtail_qdisc_ops __read_mostly = {
 	.owner		= THIS_MODULE,
 };
 
-static struct aqm_kind redtail_kind = {
-	.ops		= &redtail_qdisc_ops,
-	.options	= &redtail_options,
-	.bandwidth	= TCA_REDTAIL_BANDWIDTH,
-	.apply		= redtail_apply,
-};
-
 static int __init redtail_module_init(void)
 {
-	return aqm_register(&redtail_kind);
+	return aqm_register(&redtail_qdisc_ops);
 }
 
 static void __exit redtail_module_exit(void)
 {
-	aqm_unregister(&redtail_kind);
+	aqm_unregister(&redtail_qdisc_ops);
 }
 
 module_init(redtail_module_init);

@@ -400,13 +400,18 @@ static int tdrr_apply(struct Qdisc *sch, struct aqm_given *given,
 	return 0;
 }
 
+static const struct aqm_kind tdrr_kind = {
+	.options	= &tdrr_options,
+	.bandwidth	= TCA_TDRR_BANDWIDTH,
+	.follows_mtu	= true,
+	.apply		= tdrr_apply,
+};
+
 static int tdrr_change(struct Qdisc *sch, struct nlattr *opt,
 		       struct netlink_ext_ack *extack)
 {
 	return aqm_change(sch, opt, extack);
 }
-
-static struct aqm_kind tdrr_kind;
 
 static int tdrr_init(struct Qdisc *sch, struct nlattr *opt,
 		     struct netlink_ext_ack *extack)
@@ -528,22 +533,14 @@ static struct Qdisc_ops tdrr_qdisc_ops __read_mostly = {
 	.owner		= THIS_MODULE,
 };
 
-static struct aqm_kind tdrr_kind = {
-	.ops		= &tdrr_qdisc_ops,
-	.options	= &tdrr_options,
-	.bandwidth	= TCA_TDRR_BANDWIDTH,
-	.follows_mtu	= true,
-	.apply		= tdrr_apply,
-};
-
 static int __init tdrr_module_init(void)
 {
-	return aqm_register(&tdrr_kind);
+	return aqm_register(&tdrr_qdisc_ops);
 }
 
 static void __exit tdrr_module_exit(void)
 {
-	aqm_unregister(&tdrr_kind);
+	aqm_unregister(&tdrr_qdisc_ops);
 }
 
 module_init(tdrr_module_init);

@@ -26,32 +26,17 @@
 #ifndef _AQM_FLOW_BUFFER_H
 #define _AQM_FLOW_BUFFER_H
 
-#include <linux/math64.h>
-#include <linux/mm.h>
-#include <linux/random.h>
-#include <linux/sizes.h>
-#include <net/pkt_cls.h>
-#include <net/pkt_sched.h>
 #include <net/sch_generic.h>
 #include <uapi/linux/pkt_sched_aqm.h>
 #include "../compat.h"
-#include "filter_class.h"
 #include "flow_queues.h"
 #include "flow_spread.h"
 #include "flow_ways.h"
-#include "kind.h"
-#include "parents.h"
+#include "frame.h"
 #include "queue.h"
-#include "split_gso.h"
 
-#define FLOW_BUFFER_MIN_QUANTUM		256
-#define FLOW_BUFFER_MAX_QUANTUM		SZ_1M
 /* Numbers of classes have 16 bits, and 0 is the qdisc itself. */
 #define FLOW_BUFFER_CLASSES		65535
-/* For the default of limit. */
-#define FLOW_BUFFER_MIN_LIMIT		8	/* packets */
-#define FLOW_BUFFER_DELAY		80	/* ms of the link */
-#define FLOW_BUFFER_MIN_PACKET		1500	/* bytes */
 
 /**
  * struct flow_buffer - the buffer; first member of the private data
@@ -74,6 +59,28 @@ struct flow_buffer {
 	struct flow_ways	ways;
 	u64			overflows;
 };
+
+/* The rest is in frame/flow_buffer.c. */
+int flow_buffer_enqueue_other(struct sk_buff *skb, struct Qdisc *sch,
+			      struct sk_buff **to_free,
+			      int (*one)(struct sk_buff *skb, struct Qdisc *sch,
+					 struct sk_buff **to_free, u32 segments,
+					 u32 number));
+int flow_buffer_refuse(struct sk_buff *skb, struct Qdisc *sch,
+		       const struct flow_queue *fq, struct sk_buff **to_free);
+struct flow_queue *flow_buffer_purge(struct Qdisc *sch);
+
+u32 flow_buffer_quantum(const struct Qdisc *sch);
+u32 flow_buffer_limit(const struct Qdisc *sch, u64 bandwidth);
+int flow_buffer_check(struct Qdisc *sch, u32 flows, struct netlink_ext_ack *extack);
+int flow_buffer_init(struct Qdisc *sch, u32 flows, struct netlink_ext_ack *extack);
+void flow_buffer_set(struct Qdisc *sch, u32 quantum, bool avoid_collisions,
+		     bool split_gso);
+void flow_buffer_destroy(struct Qdisc *sch);
+
+struct flow_queue *flow_buffer_class(const struct flow_buffer *b, u32 cl);
+void flow_buffer_count(struct Qdisc *sch, u32 cl, struct gnet_stats_queue *qs);
+void flow_buffer_walk(struct Qdisc *sch, struct qdisc_walker *arg);
 
 /* Packets */
 
@@ -99,69 +106,6 @@ static inline bool flow_buffer_is_plain(const struct flow_buffer *b,
 	       !queued_is_gso(skb) && (skb->l4_hash || skb->sw_hash);
 }
 
-/*
- * Set @number to the queue of an arrival, from 0. If a filter names a class above
- * the number of queues, the arrival is dropped.
- *
- * Return: 0, or the verdict on an arrival that was freed.
- */
-static inline int __flow_buffer_classify(struct sk_buff *skb,
-					 struct Qdisc *sch, u32 *number,
-					 struct sk_buff **to_free)
-{
-	struct flow_buffer *b = qdisc_priv(sch);
-	int verdict;
-	u32 minor;
-
-	verdict = filter_class(skb, sch, b->flows, &minor, to_free);
-	if (unlikely(verdict))
-		return verdict;
-	if (unlikely(minor > b->flows))
-		return filter_class_drop(skb, sch,
-					 NET_XMIT_SUCCESS | __NET_XMIT_BYPASS,
-					 to_free);
-	*number = minor ? minor - 1 : flow_buffer_hash(b, skb);
-	return 0;
-}
-
-/**
- * flow_buffer_enqueue_other() - enqueue an arrival that is not flow_buffer_is_plain()
- * @skb: the arrival
- * @sch: the qdisc
- * @to_free: list of packets to free
- * @one: the qdisc's function that enqueues a packet, with its number of segments,
- *	into the queue with a number
- *
- * A GSO packet is classified once, before it is split. So filters and their actions
- * see the same packets as with other qdiscs.
- *
- * Return: the verdict.
- */
-static noinline int
-flow_buffer_enqueue_other(struct sk_buff *skb, struct Qdisc *sch,
-			  struct sk_buff **to_free,
-			  int (*one)(struct sk_buff *skb, struct Qdisc *sch,
-				     struct sk_buff **to_free, u32 segments,
-				     u32 number))
-{
-	struct flow_buffer *b = qdisc_priv(sch);
-	struct parents_before before = parents_before(sch);
-	u32 len = qdisc_pkt_len(skb);
-	int verdict;
-	u32 number = 0;
-
-	verdict = __flow_buffer_classify(skb, sch, &number, to_free);
-	if (unlikely(verdict))
-		return verdict;
-	if (queued_is_gso(skb))
-		return split_gso_enqueue(skb, sch, to_free, b->split_gso, number,
-					 one);
-	verdict = one(skb, sch, to_free, 1, number);
-	if (sch->qstats.drops == before.drops)
-		return verdict;
-	return parents_report(sch, &before, len, verdict);
-}
-
 /* Queue an arrival that fits. */
 static __always_inline void flow_buffer_add(struct Qdisc *sch,
 					    struct flow_queue *fq,
@@ -182,17 +126,6 @@ static inline void flow_buffer_overflow(struct Qdisc *sch)
 
 	b->overflows++;
 	qdisc_qstats_overlimit(sch);
-}
-
-/* Drop an oversize arrival at queue @fq. Return: the verdict. */
-static inline int flow_buffer_refuse(struct sk_buff *skb, struct Qdisc *sch,
-				     const struct flow_queue *fq,
-				     struct sk_buff **to_free)
-{
-	struct flow_buffer *b = qdisc_priv(sch);
-
-	flow_ways_refuse(&b->ways, fq->turn.number);
-	return aqm_drop(skb, sch, AQM_DROP_OVERSIZE, to_free);
 }
 
 /* Remove the first packet of a queue that is not empty, to drop it. */
@@ -227,136 +160,12 @@ static inline u32 flow_buffer_backlog(struct Qdisc *sch)
 	return sch->qstats.backlog - aqm_queue(sch)->unreported;
 }
 
-/*
- * Free the packets of one queue. The core resets qlen and backlog.
- *
- * Return: the queue; NULL if all queues are empty, or after a failed init.
- */
-static inline struct flow_queue *flow_buffer_purge(struct Qdisc *sch)
-{
-	struct flow_buffer *b = qdisc_priv(sch);
-	struct flow_queue *fq;
-
-	if (!b->rounds.queues)
-		return NULL;
-	aqm_queue_reset(sch);
-	fq = flow_rounds_purge(&b->rounds, b->quantum);
-	if (!fq)
-		flow_ways_reset(&b->ways, b->flows);
-	return fq;
-}
-
-/* Configuration */
-
-/* Return the default quantum, bytes. */
-static inline u32 flow_buffer_quantum(const struct Qdisc *sch)
-{
-	return clamp_t(u32, psched_mtu(qdisc_dev(sch)), FLOW_BUFFER_MIN_QUANTUM,
-		       FLOW_BUFFER_MAX_QUANTUM);
-}
-
-/*
- * Return the default limit: the packets that the link sends in FLOW_BUFFER_DELAY,
- * 59 * 10^6 at 2^40 bytes/s. It is at least FLOW_BUFFER_MIN_LIMIT, because TCP needs
- * a window of some packets at any rate.
- */
-static inline u32 flow_buffer_limit(const struct Qdisc *sch, u64 bandwidth)
-{
-	u32 packet = clamp_t(u32, READ_ONCE(qdisc_dev(sch)->mtu),
-			     FLOW_BUFFER_MIN_PACKET, SZ_64K);
-	u64 packets = div_u64(bandwidth * FLOW_BUFFER_DELAY, 1000 * packet);
-
-	return max_t(u64, packets, FLOW_BUFFER_MIN_LIMIT);
-}
-
-/* Refuse another number of queues on a live qdisc. Return: 0 or an error */
-static inline int flow_buffer_check(struct Qdisc *sch, u32 flows,
-				    struct netlink_ext_ack *extack)
-{
-	const struct flow_buffer *b = qdisc_priv(sch);
-
-	if (!b->flows || flows == b->flows)
-		return 0;
-	NL_SET_ERR_MSG_MOD(extack,
-			   "flows cannot be changed on a live qdisc: delete it and add it again");
-	return -EOPNOTSUPP;
-}
-
-/* Switch to other options. Call before the qdisc is in use, or under the tree lock. */
-static inline void flow_buffer_set(struct Qdisc *sch, u32 quantum,
-				   bool avoid_collisions, bool split_gso)
-{
-	struct flow_buffer *b = qdisc_priv(sch);
-
-	if (quantum != b->quantum)
-		flow_rounds_restart(&b->rounds);
-	b->quantum = quantum;
-	b->split_gso = split_gso;
-	b->ways.sets = avoid_collisions && b->flows % FLOW_WAYS == 0 ?
-		       b->flows / FLOW_WAYS : 0;
-}
-
-/**
- * flow_buffer_init() - allocate the queues of a new buffer
- * @sch: the qdisc
- * @flows: number of queues
- * @extack: gets the error
- *
- * Each queue has NUMBERED_BYTES bytes, which are 0 except for its number. Then call
- * flow_buffer_set().
- *
- * Return: 0 or an error
- */
-static inline int flow_buffer_init(struct Qdisc *sch, u32 flows,
-				   struct netlink_ext_ack *extack)
-{
-	struct flow_buffer *b = qdisc_priv(sch);
-	struct flow_queue *queues;
-
-	queues = kvcalloc(flows, NUMBERED_BYTES, GFP_KERNEL_ACCOUNT);
-	b->ways.set = kvcalloc(flow_ways_sets(flows), sizeof(*b->ways.set),
-			       GFP_KERNEL_ACCOUNT);
-	if (!queues || !b->ways.set) {
-		kvfree(queues);
-		kvfree(b->ways.set);
-		b->ways.set = NULL;
-		NL_SET_ERR_MSG_MOD(extack, "no memory for the flow queues: lower flows");
-		return -ENOMEM;
-	}
-	flow_rounds_init(&b->rounds, queues, flows);
-	b->flows = flows;
-	b->salt = get_random_u32() | 1;
-	return 0;
-}
-
-/* Also after a failed init. */
-static inline void flow_buffer_destroy(struct Qdisc *sch)
-{
-	struct flow_buffer *b = qdisc_priv(sch);
-
-	kvfree(b->ways.set);
-	kvfree(b->rounds.queues);
-}
-
-/* Statistics */
-
 /* The statistics that these qdiscs share. */
 struct flow_buffer_stats {
 	TC_AQM_FLOWS_STATS(TC_AQM_MEMBER, 0)
 };
 
-static inline void __flow_buffer_stats(struct Qdisc *sch, struct flow_buffer_stats *st)
-{
-	const struct flow_buffer *b = qdisc_priv(sch);
-
-	aqm_common_stats(sch, st);
-	st->drop_oversize = b->queue.drops[AQM_DROP_OVERSIZE];
-	st->drop_filter = b->queue.drops[AQM_DROP_FILTER];
-	st->overflows = b->overflows;
-	st->active = b->rounds.active;
-	st->flows = b->flows;
-	st->quantum = b->quantum;
-}
+void __flow_buffer_stats(struct Qdisc *sch, struct flow_buffer_stats *st);
 
 /* Fill in the first members of @st, a struct of statistics; under the tree lock. */
 #define flow_buffer_stats(sch, st) do {					\
@@ -371,61 +180,6 @@ static inline void __flow_buffer_stats(struct Qdisc *sch, struct flow_buffer_sta
 static inline u32 flow_buffer_classid(const struct flow_queue *fq)
 {
 	return min_t(u32, fq->turn.number + 1, FLOW_BUFFER_CLASSES);
-}
-
-/* Return the number of queues in classes 1 to @cl. */
-static inline u32 flow_buffer_class_end(const struct flow_buffer *b, u32 cl)
-{
-	return cl < FLOW_BUFFER_CLASSES ? cl : b->flows;
-}
-
-/* Return the queue of a class that holds packets, or its first queue. */
-static inline struct flow_queue *
-flow_buffer_class(const struct flow_buffer *b, u32 cl)
-{
-	u32 i, end = flow_buffer_class_end(b, cl);
-	struct flow_queue *fq;
-
-	for (i = cl - 1; i < end; i++) {
-		fq = flow_rounds_queue(&b->rounds, i);
-		if (READ_ONCE(fq->head))
-			return fq;
-	}
-	return flow_rounds_queue(&b->rounds, cl - 1);
-}
-
-/* Count the packets of a class. None of them may leave meanwhile. */
-static inline void flow_buffer_count(struct Qdisc *sch, u32 cl,
-				     struct gnet_stats_queue *qs)
-{
-	struct flow_buffer *b = qdisc_priv(sch);
-	u32 i, end = flow_buffer_class_end(b, cl);
-	const struct flow_queue *fq;
-
-	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
-	for (i = cl - 1; i < end; i++) {
-		fq = flow_rounds_queue(&b->rounds, i);
-		flow_queue_count(fq, qs);
-		qs->drops += fq->dropped;
-	}
-}
-
-/**
- * flow_buffer_walk() - Qdisc_class_ops.walk over the classes that have a packet
- * @sch: the qdisc
- * @arg: the walk
- */
-static inline void flow_buffer_walk(struct Qdisc *sch, struct qdisc_walker *arg)
-{
-	const struct flow_buffer *b = qdisc_priv(sch);
-	u32 cl, classes = min_t(u32, b->flows, FLOW_BUFFER_CLASSES);
-
-	for (cl = 1; cl <= classes && !arg->stop; cl++) {
-		if (READ_ONCE(flow_buffer_class(b, cl)->head))
-			tc_qdisc_stats_dump(sch, cl, arg);
-		else
-			arg->count++;
-	}
 }
 
 #endif /* _AQM_FLOW_BUFFER_H */

@@ -15,7 +15,7 @@
 #include <net/pkt_sched.h>
 #include <net/sch_generic.h>
 #include <aqm/congestion_signal.h>
-#include <aqm/parents.h>
+#include <aqm/frame.h>
 #include <aqm/queue.h>
 #include "../compat.h"
 

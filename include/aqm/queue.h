@@ -196,48 +196,90 @@ static inline void aqm_drop_count(struct Qdisc *sch, struct sk_buff *skb,
 				       QDISC_DROP_CONGESTED);
 }
 
-/**
- * aqm_drop() - drop an arrival
- * @skb: the arrival
- * @sch: the qdisc
- * @cause: the cause
- * @to_free: list of packets to free
- *
- * Return: the verdict.
- */
-static noinline int aqm_drop(struct sk_buff *skb, struct Qdisc *sch,
-			     enum aqm_drop cause, struct sk_buff **to_free)
-{
-	aqm_drop_count(sch, skb, cause);
-	__qdisc_drop(skb, to_free);
-	return aqm_drop_verdict(cause);
-}
+int aqm_drop(struct sk_buff *skb, struct Qdisc *sch, enum aqm_drop cause,
+	     struct sk_buff **to_free);
 
-/* What the parents are told */
+/* What the parents are told: frame/parents.c */
+
+/**
+ * struct parents_before - counts of the qdisc when a packet arrives
+ * @qlen: queued packets
+ * @backlog: queued bytes
+ * @drops: dropped packets
+ */
+struct parents_before {
+	u32	qlen;
+	u32	backlog;
+	u32	drops;
+};
+
+void parents_settle(struct Qdisc *sch);
+void parents_settle_last(struct Qdisc *sch);
+int parents_report_any(struct Qdisc *sch, const struct parents_before *before, u32 len,
+		       int verdict);
+
+/* Return the counts, after the bytes that an earlier enqueue left unreported. */
+static __always_inline struct parents_before
+parents_before(struct Qdisc *sch)
+{
+	if (unlikely(aqm_queue(sch)->unreported))
+		parents_settle(sch);
+	return (struct parents_before) {
+		.qlen		= sch->q.qlen,
+		.backlog	= sch->qstats.backlog,
+		.drops		= sch->qstats.drops,
+	};
+}
 
 /*
- * Report the bytes that the parents and the qdisc's own backlog count too many,
- * because a GSO packet arrived at an empty queue and only one segment of it was
- * queued. Call while the parents count at least one packet of the qdisc.
+ * Return whether a parent counts the packets of @sch. The root has none. The parent
+ * of a qdisc for one transmit queue (mq, mqprio, offloaded htb and taprio) keeps no
+ * counts: qdisc_tree_reduce_backlog() stops there, and the sender gets the verdict.
+ * taprio in software mode sets the flag, too. It counts an arrival before we answer,
+ * and hears nothing (docs/upstream/taprio-count). frame/split_gso.c does not split there.
  */
-static noinline void parents_settle(struct Qdisc *sch)
+static inline bool parents_count(const struct Qdisc *sch)
 {
-	struct aqm_queue *q = aqm_queue(sch);
-	u32 bytes = q->unreported;
-
-	q->unreported = 0;
-	qstats_backlog_sub(sch, bytes);
-	qdisc_tree_reduce_backlog(sch, 0, bytes);
+	return sch->parent != TC_H_ROOT && !(sch->flags & TCQ_F_NOPARENT);
 }
 
-/* The last packet leaves: settle. With old parents, old_parents_dequeue() does it. */
-static inline void parents_settle_last(struct Qdisc *sch)
+/**
+ * parents_report() - report changes by an arrival that the verdict does not report
+ * @sch: the discipline
+ * @before: counts before the arrival
+ * @len: length of the arrival in bytes
+ * @verdict: NET_XMIT_SUCCESS; NET_XMIT_CN if the arrival's flow lost a packet; or
+ *	any verdict on an arrival that was freed
+ *
+ * A qdisc without counting parents (see parents_count()) returns the verdict to
+ * the sender, unchanged. Otherwise the parents' counts can require another one:
+ *
+ *	qlen before	qlen now	@verdict	result
+ *	0		> 0		any		NET_XMIT_SUCCESS: it
+ *							activates the class
+ *	> 0		1		SUCCESS		NET_XMIT_CN: the count
+ *							stays above 0
+ *	any		0		SUCCESS		NET_XMIT_CN
+ *	otherwise			any		@verdict
+ *
+ * Each loss counts once at every parent; the verdict reports one of them. The
+ * exception is a GSO packet of which at most one segment was queued.
+ *
+ * If only one segment of a GSO packet was queued and the queue was empty before,
+ * each parent will count the length of the whole packet. We report the excess at
+ * the next enqueue or before the queue becomes empty again. Until then our own
+ * backlog has it, too. When the core purges us or a parent, it subtracts the count
+ * of the purged qdisc from the counts of all parents above.
+ *
+ * Return: the verdict for the parent.
+ */
+static inline int parents_report(struct Qdisc *sch,
+				 const struct parents_before *before, u32 len,
+				 int verdict)
 {
-#ifdef AQM_OLD_PARENTS
-	aqm_queue(sch)->unreported = 0;
-#else
-	parents_settle(sch);
-#endif
+	if (!parents_count(sch))
+		return verdict;
+	return parents_report_any(sch, before, len, verdict);
 }
 
 /* Packets */
@@ -286,12 +328,10 @@ static inline bool aqm_queue_is_over(struct Qdisc *sch)
 	       q->truesize > q->memory_limit;
 }
 
-/* Out of line, because few packets are timed. */
-static noinline void aqm_queue_time(struct aqm_queue *q,
-				    const struct sk_buff *skb, u64 now)
-{
-	delay_start(&q->delay, skb, now ?: ktime_get_ns());
-}
+void aqm_queue_time(struct aqm_queue *q, const struct sk_buff *skb, u64 now);
+void aqm_queue_look(struct Qdisc *sch);
+void aqm_queue_trim(struct Qdisc *sch,
+		    struct sk_buff *(*evict)(struct Qdisc *sch, bool again));
 
 /* Count an arrival of @segments, except in the length and backlog of the core. */
 static inline void __aqm_queue_add(struct aqm_queue *q, const struct sk_buff *skb,
@@ -341,17 +381,6 @@ static inline void aqm_queue_remove(struct Qdisc *sch, const struct sk_buff *skb
 	__aqm_queue_remove(sch, skb);
 	qdisc_qlen_dec(sch);
 	qdisc_qstats_backlog_dec(sch, skb);
-}
-
-/* Look at the rate of the link. Out of line, because few departures do. */
-static noinline void aqm_queue_look(struct Qdisc *sch)
-{
-	struct aqm_queue *q = aqm_queue(sch);
-
-	q->delay.look = link_rate_look(&q->link, aqm_bstats_bytes(&sch->bstats),
-				       q->delay.emptied) - 1;
-	/* If it is empty now, the time until the next arrival must not count. */
-	q->delay.emptied = !sch->q.qlen;
 }
 
 /* Count a packet that left the queue for the link. */

@@ -14,7 +14,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/skbuff.h>
 #include <net/sch_generic.h>
-#include <aqm/parents.h>
+#include <aqm/frame.h>
 #include <aqm/queue.h>
 #include <aqm/random_draw.h>
 #include <aqm/red_queue.h>

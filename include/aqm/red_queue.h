@@ -19,7 +19,7 @@
 #include <aqm/congestion_signal.h>
 #include <aqm/fifo_limit.h>
 #include <aqm/gentle_red.h>
-#include <aqm/kind.h>
+#include <aqm/frame.h>
 #include <aqm/seeded_random.h>
 #include <uapi/linux/pkt_sched_aqm.h>
 #include "../compat.h"

@@ -32,7 +32,7 @@ from .progress import run_logged
 from .toolchain import compiler, jobs
 
 #: Directories of Kbuild's files in addition to the top.
-MODULE_FOLDERS = ("include", "bench/module", "selftests/gate", "lab/tcp")
+MODULE_FOLDERS = ("frame", "include", "bench/module", "selftests/gate", "lab/tcp")
 
 KEEP = 12  # number of built trees to keep at any age
 

@@ -43,7 +43,6 @@ void userspace_violation(const char *fmt, ...)
 #endif
 #undef noinline
 #define noinline		__attribute__((__noinline__))
-#define OPTIMIZER_HIDE_VAR(x)	__asm__ ("" : "+r" (x))
 #define __init
 #define __exit
 #define __rcu
@@ -102,9 +101,13 @@ static inline void *ERR_PTR(long e) { return (void *)e; }
 
 struct module;
 #define THIS_MODULE		NULL
+#define EXPORT_SYMBOL_GPL(x)	_Static_assert(sizeof(&(x)), "exported")
 #ifdef USERSPACE_INNER	/* for its types alone */
 #define module_init(fn)		struct userspace_no_init
 #define module_exit(fn)		struct userspace_no_exit
+#elif defined(USERSPACE_FRAME)
+#define module_init(fn)		int userspace_frame_init(void) { return fn(); }
+#define module_exit(fn)		void userspace_frame_exit(void) { fn(); }
 #else
 #define module_init(fn)		int userspace_module_init(void) { return fn(); }
 #define module_exit(fn)		void userspace_module_exit(void) { fn(); }
@@ -117,6 +120,8 @@ struct module;
 #define MODULE_ALIAS(x)
 #define MODULE_ALIAS_NET_SCH(x)	struct userspace_no_alias
 
+int userspace_frame_init(void);
+void userspace_frame_exit(void);
 int userspace_module_init(void);
 void userspace_module_exit(void);
 
@@ -194,6 +199,7 @@ void userspace_lock(void);
 void userspace_assert_locked(void);
 void userspace_unlock(void);
 #define ASSERT_RTNL()		do { } while (0)
+#define rtnl_lock()		do { } while (0)
 #define rtnl_trylock()		true
 #define rtnl_unlock()		do { } while (0)
 #define rcu_dereference_bh(p)	(p)

@@ -49,7 +49,7 @@ def build(arguments: Sequence[str], copy: Path) -> str:
 
 def own_warnings(output: str) -> list[str]:
     """Return warnings about our files, without warnings about the target's headers."""
-    files = r"(sch_\w+\.c|include/aqm/\w+\.h|compat\.h|(bench|selftests)/\S+\.c)"
+    files = r"(sch_\w+\.c|frame/\w+\.[ch]|include/aqm/\w+\.h|compat\.h|(bench|selftests)/\S+\.c)"
     ours = re.compile(rf"{files}:.*warning:")
     return [line for line in output.splitlines() if ours.search(line)]
 
@@ -57,7 +57,9 @@ def own_warnings(output: str) -> list[str]:
 def modules(copy: Path) -> list[Path]:
     """Return the built modules. Every discipline must be among them."""
     built = sorted(copy.rglob("*.ko"))
-    assert {path.stem for path in TOP.glob("sch_*.c")} <= {path.stem for path in built}
+    assert {"sch_aqm", *(path.stem for path in TOP.glob("sch_*.c"))} <= {
+        path.stem for path in built
+    }
     return built
 
 

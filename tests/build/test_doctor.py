@@ -75,6 +75,7 @@ class Machine:
         self.write("sys/kernel/security/lockdown", "[none] integrity confidentiality\n")
         self.write(f"lib/modules/{KERNEL}/build/Makefile", "")
         self.capabilities(NET_ADMIN)
+        self.module("aqm")
         for kind in KINDS:
             self.module(kind)
             self.write(f"usr/lib/x/tc/q_{kind}.so", "\0sch-aqm version 0.9\0")
@@ -203,6 +204,11 @@ def no_modules_no_headers(m: Machine) -> None:
     (m.root / "lib" / "modules" / KERNEL / "build" / "Makefile").unlink()
 
 
+def no_frame(m: Machine) -> None:
+    (m.updates / "sch_aqm.ko").unlink()
+    m.map()
+
+
 def modules_of_the_last_kernel(m: Machine) -> None:
     no_modules(m)
     for kind in KINDS:
@@ -327,6 +333,7 @@ def old_headers(m: Machine) -> None:
 #: How to break the machine, the expected message, the expected remedy.
 BROKEN: list[tuple[Callable[[Machine], None], str, str]] = [
     (no_modules, f"no modules for Linux {KERNEL}", "make install"),
+    (no_frame, "sch_aqm is missing", "make install"),
     (no_modules_no_headers, "headers are missing", f"apt-get install linux-headers-{KERNEL}"),
     (modules_of_the_last_kernel, f"There are some for {OTHER}", "make install"),
     (dkms_has_not_built, "no modules", f"dkms autoinstall -k {KERNEL}"),

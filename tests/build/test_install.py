@@ -110,7 +110,7 @@ def test_install_writes_exactly_these_files(installed: Installed) -> None:
     found = files(installed.destdir)
     modules = f"lib/modules/{installed.kernel.release}/updates"
     patterns = [
-        *(rf"{re.escape(modules)}/sch_{kind}\.ko(\.\w+)?" for kind in KINDS),
+        *(rf"{re.escape(modules)}/sch_{name}\.ko(\.\w+)?" for name in ("aqm", *KINDS)),
         *(rf"usr/lib/([\w-]+/)?tc/q_{kind}\.so" for kind in KINDS),
         *(rf"usr/share/man/man8/tc-{kind}\.8" for kind in KINDS),
         r"usr/share/man/man8/sch-aqm\.8",

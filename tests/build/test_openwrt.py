@@ -59,7 +59,7 @@ def test_packages_have_each_module_and_plugin(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     kinds = names.ours()
     assert {path.name for path in (tmp_path / "image" / "modules").iterdir()} == {
-        f"sch_{kind}.ko" for kind in kinds
+        f"sch_{name}.ko" for name in ("aqm", *kinds)
     }
     assert {path.name for path in (tmp_path / "image" / "usr" / "lib" / "tc").iterdir()} == {
         f"q_{kind}.so" for kind in kinds

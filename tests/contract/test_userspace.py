@@ -395,32 +395,32 @@ class Mutant:
 TELL = "qdisc_tree_reduce_backlog(sch, "
 MUTANTS = [
     # A class is not activated. Or its count passes through 0, and an hfsc two levels up stalls.
-    Mutant("qsdrr", "include/aqm/parents.h", "verdict = NET_XMIT_SUCCESS;", ";"),
-    Mutant("qsdrr", "include/aqm/parents.h", "verdict = NET_XMIT_CN;", ";"),
-    Mutant("qsdrr", "include/aqm/parents.h", TELL + "n, bytes);", "(void)0;"),
-    Mutant("cbt", "include/aqm/parents.h", "drops -= net_xmit_drop_count(verdict);", ""),
+    Mutant("qsdrr", "frame/parents.c", "verdict = NET_XMIT_SUCCESS;", ";"),
+    Mutant("qsdrr", "frame/parents.c", "verdict = NET_XMIT_CN;", ";"),
+    Mutant("qsdrr", "frame/parents.c", TELL + "n, bytes);", "(void)0;"),
+    Mutant("cbt", "frame/parents.c", "drops -= net_xmit_drop_count(verdict);", ""),
     # The parents are told about an inactive class, which kernels before 2025 cannot handle.
-    Mutant("chokex", "include/aqm/parents.h", "if (!before->qlen && qlen <= 1) {", "if (0) {"),
-    Mutant("blue", "include/aqm/parents.h", "if (before->qlen != sch->q.qlen)", "if (1)"),
-    Mutant("ared", "include/aqm/parents.h", "aqm_queue(sch)->unreported = bytes;", ""),
+    Mutant("chokex", "frame/parents.c", "if (!before->qlen && qlen <= 1) {", "if (0) {"),
+    Mutant("blue", "frame/parents.c", "if (before->qlen != sch->q.qlen)", "if (1)"),
+    Mutant("ared", "frame/parents.c", "aqm_queue(sch)->unreported = bytes;", ""),
     # A parent of the parent is told twice of the bytes of a purged packet, or never.
-    Mutant("blue", "include/aqm/parents.h", "qstats_backlog_add(sch, bytes);", ""),
-    Mutant("tdrr", "include/aqm/parents.h", "parents_settle(sch);", ";"),
+    Mutant("blue", "frame/parents.c", "qstats_backlog_add(sch, bytes);", ""),
+    Mutant("tdrr", "include/aqm/queue.h", "parents_settle(sch);", ";"),
     Mutant("blue", "include/aqm/queue.h", "q->unreported = 0;\n\tdelay", "delay"),
     Mutant("fpq", "include/aqm/queue.h", "unlikely(!q->segments) && q->unreported", "0"),
-    Mutant("fred", "include/aqm/split_gso.h", "(segment, QDISC_DROP_GENERIC);", "(segment, 0);"),
+    Mutant("fred", "frame/split_gso.c", "(segment, QDISC_DROP_GENERIC);", "(segment, 0);"),
     Mutant("qsdrr", "include/aqm/queue.h", "qdisc_qstats_backlog_dec(sch, skb);", ""),
     Mutant("qsdrr", "include/aqm/queue.h", "qdisc_qstats_drop(sch);", ""),
     Mutant("qsdrr", "include/aqm/queue.h", "q->dropped_bytes += ", "(void)"),
-    Mutant("qsdrr", "include/aqm/flow_buffer.h", "kvfree(b->rounds.queues);", ""),
-    Mutant("qsdrr", "include/aqm/options.h", "nla_nest_cancel(skb, opts);", ""),
-    Mutant("redtail", "include/aqm/parents.h", TELL + "n - drops, bytes);", "(void)0;"),
+    Mutant("qsdrr", "frame/flow_buffer.c", "kvfree(b->rounds.queues);", ""),
+    Mutant("qsdrr", "frame/options.c", "nla_nest_cancel(skb, opts);", ""),
+    Mutant("redtail", "frame/parents.c", TELL + "n - drops, bytes);", "(void)0;"),
     # The fast path of most real packets puts every flow into queue 0.
     *(
         Mutant(kind, f"sch_{kind}.c", "flow_buffer_hash(b, skb));", "0);")
         for kind in ("qsdrr", "tdrr")
     ),
-    Mutant("tdrr", "include/aqm/kind.h", "tcf_block_put(q->block);", ";"),
+    Mutant("tdrr", "frame/configure.c", "tcf_block_put(q->block);", ";"),
     Mutant("tdrr", "include/aqm/flow_buffer.h", "aqm_queue_remove(sch, skb);", ""),
     *(
         Mutant(kind, "include/aqm/queue.h", "DROP : NET_XMIT_CN;", "DROP : NET_XMIT_SUCCESS;")
@@ -437,13 +437,13 @@ MUTANTS = [
     Mutant("2regionred", "include/aqm/queue.h", "qdisc_qstats_drop(sch);", ""),
     Mutant("ared", "include/aqm/queue.h", "q->drops[cause]++;", ""),
     Mutant("fpq", "sch_fpq.c", "kvfree(q->vars.flows.words);", ""),
-    Mutant("fpq", "include/aqm/parents.h", "parents_report_trim(sch, &before);", ""),
+    Mutant("fpq", "frame/parents.c", "parents_report_trim(sch, &before);", ""),
     Mutant("fred", "sch_fred.c", "kvfree(q->vars.flows.flows);", ""),
 ]
 
 
 def copy_of_the_tree(where: Path) -> Path:
-    for name in ("include", "tc"):
+    for name in ("frame", "include", "tc"):
         shutil.copytree(TOP / name, where / name)
     for path in TOP.glob("sch_*.c"):
         shutil.copy(path, where)
@@ -484,7 +484,7 @@ LOCKED = re.compile(r"sch_tree_lock\(sch\);(.*?)sch_tree_unlock\(sch\);", re.DOT
 
 def every_lock() -> list[tuple[str, int]]:
     """Return (file, number in the file) of each place that takes the tree lock."""
-    files = [*TOP.glob("sch_*.c"), *TOP.glob("include/aqm/*.h")]
+    files = [*TOP.glob("sch_*.c"), *TOP.glob("frame/*.c"), *TOP.glob("include/aqm/*.h")]
     return [
         (str(path.relative_to(TOP)), number)
         for path in sorted(files)

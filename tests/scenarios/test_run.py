@@ -110,11 +110,16 @@ def test_result_has_provenance(tmp_path: Path) -> None:
     kernel = ensure_uml(default_kernel(), "fast")
     assert made["lab"]["image"] == hashlib.sha256(kernel.image.read_bytes()).hexdigest()
     assert kernel.release in made["build"]
-    module = next(ensure_modules(kernel).rglob("sch_qsdrr.ko"))
-    told = subprocess.run(
-        ["modinfo", "-F", "srcversion", module], capture_output=True, text=True, check=True
-    )
-    assert made["modules"] == {"sch_qsdrr": told.stdout.strip()}
+    built = ensure_modules(kernel)
+    assert made["modules"] == {
+        name: subprocess.run(
+            ["modinfo", "-F", "srcversion", next(built.rglob(f"{name}.ko"))],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for name in ("sch_aqm", "sch_qsdrr")
+    }
     assert made["compiler"] == compiler()
     assert made["tc"].startswith("tc utility, iproute2-")
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * Protections for kernels whose classful qdiscs lack the fixes of 2025 and 2026.
  *
@@ -8,30 +8,25 @@
  *    from within this peek met a count of 0 packets: the core warned, or it deactivated
  *    the class above hfsc. So a dequeue reports no bytes.
  *  - drr, ets, hfsc, htb and qfq crashed if a child reported that it became empty while
- *    its class was not active, until 2025. <aqm/parents.h> never does so, on any kernel,
+ *    its class was not active, until 2025. frame/parents.c never does so, on any kernel,
  *    but other qdiscs in other classes can. So we warn.
  *
  * Kbuild defines AQM_OLD_PARENTS if the kernel lacks the fixes of 2025. The fix of red
  * and sfb leaves no trace in headers, so below these two the first protection is always
  * on. A qdisc that needs no protection keeps its own dequeue(), at no cost.
  */
-#ifndef _AQM_OLD_PARENTS_H
-#define _AQM_OLD_PARENTS_H
-
 #include <linux/hashtable.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
 #include <linux/string.h>
 #include <net/sch_generic.h>
-#include "../compat.h"
+#include <aqm/frame.h>
+#include "internal.h"
 
-/* sch-aqm-doctor reads the names of protections from the module. */
 #ifdef AQM_OLD_PARENTS
-#define OLD_PARENTS		true
-#define OLD_PARENTS_NAME	"old_parents"
+#define OLD_PARENTS	true
 #else
-#define OLD_PARENTS		false
-#define OLD_PARENTS_NAME	""
+#define OLD_PARENTS	false
 #endif
 
 /*
@@ -57,7 +52,7 @@ static struct sk_buff *old_parents_dequeue(struct Qdisc *sch)
 }
 
 /* Return the parent of @sch, or NULL; under RTNL. */
-static inline const struct Qdisc *old_parents_find(const struct Qdisc *sch)
+static const struct Qdisc *old_parents_find(const struct Qdisc *sch)
 {
 	struct net_device *dev = qdisc_dev(sch);
 	const struct Qdisc *q = rtnl_dereference(dev->qdisc);
@@ -73,7 +68,7 @@ static inline const struct Qdisc *old_parents_find(const struct Qdisc *sch)
 	return NULL;
 }
 
-static inline bool old_parents_is(const struct Qdisc *sch, const char *id)
+static bool old_parents_is(const struct Qdisc *sch, const char *id)
 {
 	return !strcmp(sch->ops->id, id);
 }
@@ -82,8 +77,8 @@ static inline bool old_parents_is(const struct Qdisc *sch, const char *id)
  * Protect a new qdisc from its parents; under RTNL. A qdisc never moves from the root to
  * a class.
  */
-static inline void old_parents_init(struct Qdisc *sch,
-				    struct netlink_ext_ack *extack)
+void old_parents_init(struct Qdisc *sch,
+		      struct netlink_ext_ack *extack)
 {
 	const struct Qdisc *parent;
 
@@ -100,5 +95,3 @@ static inline void old_parents_init(struct Qdisc *sch,
 		NL_SET_ERR_MSG_MOD(extack,
 				   "the parent lacks fixes of 2025: some qdiscs of this kernel, in any of its classes, can crash it");
 }
-
-#endif /* _AQM_OLD_PARENTS_H */

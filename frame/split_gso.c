@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * Split a GSO packet before it is queued, so that a discipline decides about
  * single wire packets: each segment is an arrival. With nosplit_gso the whole
@@ -10,26 +10,22 @@
  * flow, as far as the discipline knows flows. It does not report to the parents. We
  * report once for all segments (see <aqm/parents.h>).
  */
-#ifndef _AQM_SPLIT_GSO_H
-#define _AQM_SPLIT_GSO_H
-
 #include <linux/hashtable.h>
 #include <linux/netdevice.h>
 #include <linux/skbuff.h>
 #include <net/pkt_sched.h>
 #include <net/sch_generic.h>
-#include <aqm/parents.h>
-#include <aqm/queue.h>
 #ifdef HAVE_NET_GSO_H
 #include <net/gso.h>
 #endif
+#include <aqm/frame.h>
 
 #ifndef QDISC_PKT_LEN_MAX	/* older kernels have no limit */
 #define QDISC_PKT_LEN_MAX	INT_MAX
 #endif
 
 /* Return the parent of @sch; the root of its transmit queue if it is not listed. */
-static inline const struct Qdisc *split_gso_parent(const struct Qdisc *sch)
+static const struct Qdisc *split_gso_parent(const struct Qdisc *sch)
 {
 	u32 handle = TC_H_MAJ(sch->parent);
 	const struct Qdisc *q;
@@ -46,7 +42,7 @@ static inline const struct Qdisc *split_gso_parent(const struct Qdisc *sch)
  * @sch, or NULL. Newer kernels accept one only at the root of a transmit queue. Older
  * ones apply the table of each qdisc on the way, so the nearest one counts.
  */
-static inline const struct qdisc_size_table *
+static const struct qdisc_size_table *
 split_gso_size_table(const struct Qdisc *sch)
 {
 	const struct Qdisc *root = qdisc_root_bh(sch);
@@ -62,7 +58,7 @@ split_gso_size_table(const struct Qdisc *sch)
  * became several packets. taprio in software mode cannot, and would subtract more
  * packets than it added.
  */
-static inline bool split_gso_can_report(const struct Qdisc *sch)
+static bool split_gso_can_report(const struct Qdisc *sch)
 {
 	const struct Qdisc *root = qdisc_root_bh(sch);
 
@@ -76,7 +72,7 @@ static inline bool split_gso_can_report(const struct Qdisc *sch)
  * Return the length that the core charges for a packet of @len bytes. This repeats
  * __qdisc_calculate_pkt_len(), which is not exported.
  */
-static inline u32 split_gso_charge(const struct qdisc_size_table *stab, u32 len)
+static u32 split_gso_charge(const struct qdisc_size_table *stab, u32 len)
 {
 	const struct tc_sizespec *s = &stab->szopts;
 	int charge = len + s->overhead;
@@ -97,8 +93,8 @@ static inline u32 split_gso_charge(const struct qdisc_size_table *stab, u32 len)
  * skb_gso_segment(). Set the fields that the core sets for an arriving packet, so
  * that a shaper charges for it what it charges for a packet of this length.
  */
-static inline void split_gso_prepare(struct sk_buff *segment,
-				     const struct qdisc_size_table *stab)
+static void split_gso_prepare(struct sk_buff *segment,
+			      const struct qdisc_size_table *stab)
 {
 	skb_mark_not_on_list(segment);
 	qdisc_skb_cb(segment)->pkt_len = stab ? split_gso_charge(stab, segment->len) :
@@ -111,7 +107,7 @@ static inline void split_gso_prepare(struct sk_buff *segment,
 }
 
 /* Queue the segments of a packet. Return: the verdict for its sender. */
-static inline int
+static int
 split_gso_segments(struct sk_buff *segments, struct Qdisc *sch,
 		   struct sk_buff **to_free, u32 class,
 		   int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch,
@@ -149,12 +145,12 @@ split_gso_segments(struct sk_buff *segments, struct Qdisc *sch,
  *
  * Return: the verdict.
  */
-static noinline int
+int
 split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		  struct sk_buff **to_free, bool split, u32 class,
 		  int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch,
 				 struct sk_buff **to_free, u32 segments,
-				  u32 class))
+				 u32 class))
 {
 	struct parents_before before = parents_before(sch);
 	u32 len = qdisc_pkt_len(skb);
@@ -178,5 +174,4 @@ split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	}
 	return parents_report(sch, &before, len, verdict);
 }
-
-#endif /* _AQM_SPLIT_GSO_H */
+EXPORT_SYMBOL_GPL(split_gso_enqueue);

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The rare steps of <aqm/flow_buffer.h>, for qsdrr and tdrr. */
+#include <linux/math64.h>
+#include <linux/mm.h>
+#include <linux/random.h>
+#include <linux/sizes.h>
+#include <net/pkt_cls.h>
+#include <net/pkt_sched.h>
+#include <net/sch_generic.h>
+#include <aqm/flow_buffer.h>
+#include <aqm/frame.h>
+
+#define FLOW_BUFFER_MIN_QUANTUM		256
+#define FLOW_BUFFER_MAX_QUANTUM		SZ_1M
+/* For the default of limit. */
+#define FLOW_BUFFER_MIN_LIMIT		8	/* packets */
+#define FLOW_BUFFER_DELAY		80	/* ms of the link */
+#define FLOW_BUFFER_MIN_PACKET		1500	/* bytes */
+
+/*
+ * Set @number to the queue of an arrival, from 0. If a filter names a class above
+ * the number of queues, the arrival is dropped.
+ *
+ * Return: 0, or the verdict on an arrival that was freed.
+ */
+static int __flow_buffer_classify(struct sk_buff *skb,
+				  struct Qdisc *sch, u32 *number,
+				  struct sk_buff **to_free)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+	int verdict;
+	u32 minor;
+
+	verdict = filter_class(skb, sch, b->flows, &minor, to_free);
+	if (unlikely(verdict))
+		return verdict;
+	if (unlikely(minor > b->flows))
+		return filter_class_drop(skb, sch,
+					 NET_XMIT_SUCCESS | __NET_XMIT_BYPASS,
+					 to_free);
+	*number = minor ? minor - 1 : flow_buffer_hash(b, skb);
+	return 0;
+}
+
+/**
+ * flow_buffer_enqueue_other() - enqueue an arrival that is not flow_buffer_is_plain()
+ * @skb: the arrival
+ * @sch: the qdisc
+ * @to_free: list of packets to free
+ * @one: the qdisc's function that enqueues a packet, with its number of segments,
+ *	into the queue with a number
+ *
+ * A GSO packet is classified once, before it is split. So filters and their actions
+ * see the same packets as with other qdiscs.
+ *
+ * Return: the verdict.
+ */
+int
+flow_buffer_enqueue_other(struct sk_buff *skb, struct Qdisc *sch,
+			  struct sk_buff **to_free,
+			  int (*one)(struct sk_buff *skb, struct Qdisc *sch,
+				     struct sk_buff **to_free, u32 segments,
+				     u32 number))
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+	struct parents_before before = parents_before(sch);
+	u32 len = qdisc_pkt_len(skb);
+	int verdict;
+	u32 number = 0;
+
+	verdict = __flow_buffer_classify(skb, sch, &number, to_free);
+	if (unlikely(verdict))
+		return verdict;
+	if (queued_is_gso(skb))
+		return split_gso_enqueue(skb, sch, to_free, b->split_gso, number,
+					 one);
+	verdict = one(skb, sch, to_free, 1, number);
+	if (sch->qstats.drops == before.drops)
+		return verdict;
+	return parents_report(sch, &before, len, verdict);
+}
+EXPORT_SYMBOL_GPL(flow_buffer_enqueue_other);
+
+/* Drop an oversize arrival at queue @fq. Return: the verdict. */
+int flow_buffer_refuse(struct sk_buff *skb, struct Qdisc *sch,
+		       const struct flow_queue *fq,
+		       struct sk_buff **to_free)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+
+	flow_ways_refuse(&b->ways, fq->turn.number);
+	return aqm_drop(skb, sch, AQM_DROP_OVERSIZE, to_free);
+}
+EXPORT_SYMBOL_GPL(flow_buffer_refuse);
+
+/*
+ * Free the packets of one queue. The core resets qlen and backlog.
+ *
+ * Return: the queue; NULL if all queues are empty, or after a failed init.
+ */
+struct flow_queue *flow_buffer_purge(struct Qdisc *sch)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+	struct flow_queue *fq;
+
+	if (!b->rounds.queues)
+		return NULL;
+	aqm_queue_reset(sch);
+	fq = flow_rounds_purge(&b->rounds, b->quantum);
+	if (!fq)
+		flow_ways_reset(&b->ways, b->flows);
+	return fq;
+}
+EXPORT_SYMBOL_GPL(flow_buffer_purge);
+
+/* Return the default quantum, bytes. */
+u32 flow_buffer_quantum(const struct Qdisc *sch)
+{
+	return clamp_t(u32, psched_mtu(qdisc_dev(sch)), FLOW_BUFFER_MIN_QUANTUM,
+		       FLOW_BUFFER_MAX_QUANTUM);
+}
+EXPORT_SYMBOL_GPL(flow_buffer_quantum);
+
+/*
+ * Return the default limit: the packets that the link sends in FLOW_BUFFER_DELAY,
+ * 59 * 10^6 at 2^40 bytes/s. It is at least FLOW_BUFFER_MIN_LIMIT, because TCP needs
+ * a window of some packets at any rate.
+ */
+u32 flow_buffer_limit(const struct Qdisc *sch, u64 bandwidth)
+{
+	u32 packet = clamp_t(u32, READ_ONCE(qdisc_dev(sch)->mtu),
+			     FLOW_BUFFER_MIN_PACKET, SZ_64K);
+	u64 packets = div_u64(bandwidth * FLOW_BUFFER_DELAY, 1000 * packet);
+
+	return max_t(u64, packets, FLOW_BUFFER_MIN_LIMIT);
+}
+EXPORT_SYMBOL_GPL(flow_buffer_limit);
+
+/* Refuse another number of queues on a live qdisc. Return: 0 or an error */
+int flow_buffer_check(struct Qdisc *sch, u32 flows,
+		      struct netlink_ext_ack *extack)
+{
+	const struct flow_buffer *b = qdisc_priv(sch);
+
+	if (!b->flows || flows == b->flows)
+		return 0;
+	NL_SET_ERR_MSG_MOD(extack,
+			   "flows cannot be changed on a live qdisc: delete it and add it again");
+	return -EOPNOTSUPP;
+}
+EXPORT_SYMBOL_GPL(flow_buffer_check);
+
+/* Switch to other options. Call before the qdisc is in use, or under the tree lock. */
+void flow_buffer_set(struct Qdisc *sch, u32 quantum,
+		     bool avoid_collisions, bool split_gso)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+
+	if (quantum != b->quantum)
+		flow_rounds_restart(&b->rounds);
+	b->quantum = quantum;
+	b->split_gso = split_gso;
+	b->ways.sets = avoid_collisions && b->flows % FLOW_WAYS == 0 ?
+		       b->flows / FLOW_WAYS : 0;
+}
+EXPORT_SYMBOL_GPL(flow_buffer_set);
+
+/**
+ * flow_buffer_init() - allocate the queues of a new buffer
+ * @sch: the qdisc
+ * @flows: number of queues
+ * @extack: gets the error
+ *
+ * Each queue has NUMBERED_BYTES bytes, which are 0 except for its number. Then call
+ * flow_buffer_set().
+ *
+ * Return: 0 or an error
+ */
+int flow_buffer_init(struct Qdisc *sch, u32 flows,
+		     struct netlink_ext_ack *extack)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+	struct flow_queue *queues;
+
+	queues = kvcalloc(flows, NUMBERED_BYTES, GFP_KERNEL_ACCOUNT);
+	b->ways.set = kvcalloc(flow_ways_sets(flows), sizeof(*b->ways.set),
+			       GFP_KERNEL_ACCOUNT);
+	if (!queues || !b->ways.set) {
+		kvfree(queues);
+		kvfree(b->ways.set);
+		b->ways.set = NULL;
+		NL_SET_ERR_MSG_MOD(extack, "no memory for the flow queues: lower flows");
+		return -ENOMEM;
+	}
+	flow_rounds_init(&b->rounds, queues, flows);
+	b->flows = flows;
+	b->salt = get_random_u32() | 1;
+	return 0;
+}
+EXPORT_SYMBOL_GPL(flow_buffer_init);
+
+/* Also after a failed init. */
+void flow_buffer_destroy(struct Qdisc *sch)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+
+	kvfree(b->ways.set);
+	kvfree(b->rounds.queues);
+}
+EXPORT_SYMBOL_GPL(flow_buffer_destroy);
+
+void __flow_buffer_stats(struct Qdisc *sch, struct flow_buffer_stats *st)
+{
+	const struct flow_buffer *b = qdisc_priv(sch);
+
+	aqm_common_stats(sch, st);
+	st->drop_oversize = b->queue.drops[AQM_DROP_OVERSIZE];
+	st->drop_filter = b->queue.drops[AQM_DROP_FILTER];
+	st->overflows = b->overflows;
+	st->active = b->rounds.active;
+	st->flows = b->flows;
+	st->quantum = b->quantum;
+}
+EXPORT_SYMBOL_GPL(__flow_buffer_stats);
+
+/* Return the number of queues in classes 1 to @cl. */
+static u32 flow_buffer_class_end(const struct flow_buffer *b, u32 cl)
+{
+	return cl < FLOW_BUFFER_CLASSES ? cl : b->flows;
+}
+
+/* Return the queue of a class that holds packets, or its first queue. */
+struct flow_queue *
+flow_buffer_class(const struct flow_buffer *b, u32 cl)
+{
+	u32 i, end = flow_buffer_class_end(b, cl);
+	struct flow_queue *fq;
+
+	for (i = cl - 1; i < end; i++) {
+		fq = flow_rounds_queue(&b->rounds, i);
+		if (READ_ONCE(fq->head))
+			return fq;
+	}
+	return flow_rounds_queue(&b->rounds, cl - 1);
+}
+EXPORT_SYMBOL_GPL(flow_buffer_class);
+
+/* Count the packets of a class. None of them may leave meanwhile. */
+void flow_buffer_count(struct Qdisc *sch, u32 cl,
+		       struct gnet_stats_queue *qs)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+	u32 i, end = flow_buffer_class_end(b, cl);
+	const struct flow_queue *fq;
+
+	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
+	for (i = cl - 1; i < end; i++) {
+		fq = flow_rounds_queue(&b->rounds, i);
+		flow_queue_count(fq, qs);
+		qs->drops += fq->dropped;
+	}
+}
+EXPORT_SYMBOL_GPL(flow_buffer_count);
+
+/**
+ * flow_buffer_walk() - Qdisc_class_ops.walk over the classes that have a packet
+ * @sch: the qdisc
+ * @arg: the walk
+ */
+void flow_buffer_walk(struct Qdisc *sch, struct qdisc_walker *arg)
+{
+	const struct flow_buffer *b = qdisc_priv(sch);
+	u32 cl, classes = min_t(u32, b->flows, FLOW_BUFFER_CLASSES);
+
+	for (cl = 1; cl <= classes && !arg->stop; cl++) {
+		if (READ_ONCE(flow_buffer_class(b, cl)->head))
+			tc_qdisc_stats_dump(sch, cl, arg);
+		else
+			arg->count++;
+	}
+}
+EXPORT_SYMBOL_GPL(flow_buffer_walk);
