@@ -16,6 +16,15 @@
  * After a change of the rate it is right after two samples. The first sample is
  * the first rate.
  *
+ * Some links serve us in bursts, such as wifi, or a parent that serves others first.
+ * Samples inside and between the bursts then differ, and none has the mean rate. So
+ * the least span doubles, up to half a second, when samples jump to and fro by a
+ * factor of two. With a sample near the last one, it shrinks by an eighth.
+ *
+ * A rate that is too low leaves a queue so short that no sample is long enough. So
+ * if a queue ran empty after at least 3 departures in 0.25 ms, these are a short
+ * sample. Two of them can raise the rate, by a quarter at most.
+ *
  * We do not read the clock at each departure. Every @spacing departures, the
  * caller looks. The spacing adapts, so that there are a few looks per sample: 1 on
  * slow links, at most 64. Then a departure costs a countdown. A departure that
@@ -34,9 +43,11 @@
 
 #define RATE_METER_SECOND	1000000000U	/* ns */
 #define RATE_METER_SPAN		10000000U	/* ns of a sample, or */
+#define RATE_METER_LONGEST	500000000U	/* if samples differ, or */
 #define RATE_METER_BYTES	400000U	/* bytes of a sample, but at least */
 #define RATE_METER_SHORTEST	250000U	/* ns, and */
 #define RATE_METER_PACKETS	8U	/* departures */
+#define RATE_METER_FEW		3U	/* departures of a short sample, at least */
 #define RATE_METER_LOOK		1000000U	/* ns between two looks, at most if we can */
 #define RATE_METER_SPACING	64U	/* departures between two looks, at most */
 /* Bytes that count in a sample, so that the product with ns fits into 64 bits. */
@@ -50,7 +61,11 @@
  * @since: start of this sample, ns
  * @looked: time of the last look, ns
  * @total: the caller's count of bytes at the start of this sample
- * @packets: departures in this sample
+ * @seen: the same at the last look
+ * @burst: the last short sample if it was above the rate, bytes per second
+ * @span: a sample spans at least so long, ns
+ * @falls: the last jump of the samples was downwards
+ * @packets: departures in this sample until the last look
  * @spacing: departures between the last look and the next
  */
 struct rate_meter {
@@ -59,8 +74,12 @@ struct rate_meter {
 	u64	since;
 	u64	looked;
 	u64	total;
+	u64	seen;
+	u64	burst;
+	u32	span;
 	u32	packets;
 	u32	spacing;
+	bool	falls;
 };
 
 /* Return the median of three numbers. */
@@ -85,14 +104,49 @@ static inline void rate_meter_space(struct rate_meter *m, u64 time)
 		m->spacing = min(m->spacing * 2, RATE_METER_SPACING);
 }
 
-static inline void rate_meter_sample(struct rate_meter *m, u64 bytes, u64 time)
+/* Return @bytes in @time ns as a rate, bytes/s. */
+static inline u64 rate_meter_ratio(u64 bytes, u64 time)
 {
 	u64 counted = min(bytes, RATE_METER_COUNTED);
-	u64 sample = div64_u64(counted * RATE_METER_SECOND, time);
 
-	sample = clamp_t(u64, sample, 1, RATE_METER_MOST);
+	return clamp_t(u64, div64_u64(counted * RATE_METER_SECOND, time), 1,
+		       RATE_METER_MOST);
+}
+
+static inline void rate_meter_sample(struct rate_meter *m, u64 sample)
+{
+	if (m->rate && max(m->last, sample) / 2 > min(m->last, sample)) {
+		if (m->falls != (sample < m->last))
+			m->span = min(m->span * 2, RATE_METER_LONGEST);
+		m->falls = sample < m->last;
+	} else {
+		m->span = max(m->span - m->span / 8, RATE_METER_SPAN);
+	}
 	m->rate = m->rate ? rate_meter_median(m->rate, m->last, sample) : sample;
 	m->last = sample;
+	m->burst = 0;
+}
+
+/*
+ * The queue ran empty: @bytes had left in @time ns. A parent can let one packet leave
+ * early, and these are few. So they count if they left at more than 8/5 of the rate.
+ *
+ * Return: whether the rate rises
+ */
+static inline bool rate_meter_emptied(struct rate_meter *m, u64 bytes, u64 time)
+{
+	u64 before = m->burst;
+
+	if (!m->rate || m->packets < RATE_METER_FEW || time < RATE_METER_SHORTEST)
+		return false;
+	m->burst = rate_meter_ratio(bytes, time);
+	if (m->burst / 8 * 5 <= m->rate)
+		m->burst = 0;
+	if (min(m->burst, before) <= m->rate)
+		return false;
+	m->rate = min3(m->burst, before, m->rate + m->rate / 4 + 1);
+	m->last = m->rate;
+	return true;
 }
 
 /**
@@ -110,25 +164,36 @@ static inline bool rate_meter_look(struct rate_meter *m, u64 total, u64 now,
 				   bool emptied)
 {
 	u64 bytes = total - m->total, time = now - m->since;
+	bool sampled = false;
 
 	if (!m->spacing) {
 		m->spacing = 1;
+		m->span = RATE_METER_SPAN;
 		emptied = true;
+	} else if (emptied && m->spacing == 1) {
+		/* This departure left it empty, unless it was so at the last look. */
+		m->packets++;
+		sampled = rate_meter_emptied(m, bytes, time);
+		rate_meter_space(m, now - m->looked);
+	} else if (emptied) {
+		sampled = rate_meter_emptied(m, m->seen - m->total,
+					     m->looked - m->since);
+		rate_meter_space(m, now - m->looked);
 	} else {
 		m->packets += m->spacing;
 		rate_meter_space(m, now - m->looked);
+		sampled = m->packets >= RATE_METER_PACKETS &&
+			  time >= RATE_METER_SHORTEST &&
+			  (time >= m->span || (m->span == RATE_METER_SPAN &&
+					       bytes >= RATE_METER_BYTES));
+		if (sampled)
+			rate_meter_sample(m, rate_meter_ratio(bytes, time));
 	}
 	m->looked = now;
-	if (emptied) {
+	m->seen = total;
+	if (emptied || sampled)
 		rate_meter_start(m, total, now);
-		return false;
-	}
-	if (m->packets < RATE_METER_PACKETS || time < RATE_METER_SHORTEST ||
-	    (time < RATE_METER_SPAN && bytes < RATE_METER_BYTES))
-		return false;
-	rate_meter_sample(m, bytes, time);
-	rate_meter_start(m, total, now);
-	return true;
+	return sampled;
 }
 
 #endif /* _AQM_RATE_METER_H */

@@ -33,6 +33,15 @@ static void leave(u32 bytes)
 	wait = m.spacing - 1;
 }
 
+/* The last packet leaves, and nothing for @pause ns. */
+static void leave_last(u32 bytes, u64 pause)
+{
+	emptied = true;
+	leave(bytes);
+	emptied = true;
+	now += pause;
+}
+
 /* Packets of @bytes leave every @gap ns, for @time ns. The queue stays busy. */
 static void busy(u32 bytes, u64 gap, u64 time)
 {
@@ -139,6 +148,91 @@ static void test_short_queues(void)
 	unit_ok(!m.rate, "a queue that is empty again and again says nothing");
 }
 
+/* The queue stays busy. It is served at the rate of @gap for @on, then at @rest, in ns. */
+static void in_turns(u64 gap, u64 on, u64 rest, u64 off, u64 time)
+{
+	u64 end = now + time;
+
+	while (now < end) {
+		busy(1514, gap, on);
+		if (rest)
+			busy(1514, rest, off);
+		else
+			now += off;
+	}
+}
+
+/* A limit follows the mean rate if that is right to a half. */
+static void test_served_in_bursts(void)
+{
+	static const struct {
+		u64 gap, on, rest, off, mean;
+		const char *name;
+	} links[] = {
+		{ 302800, 50 * MS, 0, 50 * MS, 2500000, "50 of 100 ms" },
+		{ 302800, 20 * MS, 0, 20 * MS, 2500000, "20 of 40 ms" },
+		{ 302800, 200 * MS, 0, 200 * MS, 2500000, "200 of 400 ms" },
+		{ 121120, 60 * MS, 0, 240 * MS, 2500000, "60 of 300 ms" },
+		{ 14771, 5 * MS, 0, 200 * MS, 2500000, "5 of 205 ms" },
+		{ 121120, 2 * MS, 0, 8 * MS, 2500000, "2 of 10 ms" },
+		{ 302800, 50 * MS, 3028000, 50 * MS, 2750000,
+		  "50 of 100 ms, and slowly between them" },
+	};
+
+	for (int i = 0; i < 7; i++) {
+		u64 least = U64_MAX, most = 0;
+
+		start();
+		in_turns(links[i].gap, links[i].on, links[i].rest, links[i].off,
+			 3000 * MS);
+		for (int n = 0; n < 50; n++) {
+			in_turns(links[i].gap, links[i].on, links[i].rest,
+				 links[i].off, 20 * MS);
+			least = min(least, m.rate);
+			most = max(most, m.rate);
+		}
+		unit_ok(least > links[i].mean / 2 && most < links[i].mean * 3 / 2,
+			"served for %s: %llu to %llu bytes/s", links[i].name, least,
+			most);
+		busy(1514, 605600, 4000 * MS);
+		busy(1514, 60560, 80 * MS);
+		unit_ok(near(m.rate, 25000000, 20000),
+			"then steady, and a change is known after 80 ms");
+	}
+}
+
+/* Too low a rate: the queue is so short that it runs empty in each burst. */
+static void test_short_bursts(void)
+{
+	u64 raised;
+
+	start();
+	busy(1514, 12112000, 200 * MS);	/* 1 Mb/s */
+	for (int n = 0; n < 24; n++) {
+		busy(1514, 302800, 2 * MS);	/* 40 Mb/s */
+		leave_last(1514, 200 * MS);
+	}
+	raised = m.rate;
+	unit_ok(raised > 5000000 * 2 / 3 && raised <= 5000000,
+		"short bursts raise a rate that is too low");
+	for (int n = 0; n < 16; n++) {
+		busy(1514, 3028000, 20 * MS);
+		leave_last(1514, 200 * MS);
+	}
+	unit_ok(m.rate == raised, "slower ones do not lower it");
+	start();
+	busy(1514, 605600, 200 * MS);
+	for (int n = 0; n < 100; n++) {
+		leave(1514);
+		leave(1514);	/* early */
+		now += 605600;
+		leave(1514);
+		now += 605600;
+		leave_last(1514, 100 * MS);
+	}
+	unit_ok(near(m.rate, 2500000, 20000), "a packet that leaves early does not raise it");
+}
+
 static void test_corners(void)
 {
 	start();
@@ -159,5 +253,7 @@ UNIT_TESTS
 	test_changes();
 	test_burst();
 	test_short_queues();
+	test_served_in_bursts();
+	test_short_bursts();
 	test_corners();
 }

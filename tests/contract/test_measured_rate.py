@@ -133,3 +133,19 @@ def test_limit_that_is_given_needs_no_rate() -> None:
         busy(w, SLOW, 100)
         assert w.named()["bandwidth_source"] == "none"
         assert w.named()["limit"] == 50
+
+
+@every_kind
+def test_link_that_serves_in_bursts_keeps_a_rate(kind: str) -> None:
+    """Served for 200 of 400 ms. A first wrong rate makes the queue too short for samples."""
+    gap = LEN * 1_000_000_000 // (2 * SLOW)
+    with World(kind, "") as w:
+        w.do("o 1")
+        busy(w, SLOW // 8, 80)
+        for at in range(0, 12_000_000_000, gap):
+            if at % (2 * gap) == 0 or at % (8 * gap) == 0:  # 9/8 of the mean rate
+                w.enqueue(flow=at % 4, proto="tcp", len=LEN, hash=1)
+            w.do(f"t {gap}")
+            if at % 400_000_000 < 200_000_000:
+                w.dequeue()
+        assert SLOW / 2 <= w.named()["bandwidth"] <= 3 * SLOW
