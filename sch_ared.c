@@ -178,7 +178,7 @@ static int ared_derive(struct Qdisc *sch, struct ared_params *p,
 
 	p->bandwidth = aqm_rate(sch, p->bandwidth);
 	p->memory_limit = p->memory_limit ?: aqm_memory(p->limit, p->bandwidth);
-	p->limit = p->limit ?: fifo_limit(p->bandwidth, p->memory_limit);
+	p->limit = p->limit ?: aqm_fifo_limit(sch, p->bandwidth, p->memory_limit);
 	p->min = p->min ?: ared_min_th(p);
 	p->max = p->max ?: min_t(u64, 3ULL * p->min, GENTLE_RED_MAX_TH);
 	/* 1 s of packets, whatever the limit. */

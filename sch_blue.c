@@ -50,7 +50,6 @@
  * Options, units and defaults: TC_BLUE_OPTIONS.
  */
 
-#include <aqm/fifo_limit.h>
 #include <aqm/marking_probability.h>
 #include <aqm/plain_fifo.h>
 #include <aqm/seeded_random.h>
@@ -216,7 +215,7 @@ static int blue_derive(struct Qdisc *sch, struct blue_params *p,
 {
 	p->bandwidth = aqm_rate(sch, p->bandwidth);
 	p->memory_limit = p->memory_limit ?: aqm_memory(p->limit, p->bandwidth);
-	p->limit = p->limit ?: fifo_limit(p->bandwidth, p->memory_limit);
+	p->limit = p->limit ?: aqm_fifo_limit(sch, p->bandwidth, p->memory_limit);
 	p->threshold = p->threshold ?: p->limit;
 	p->signal = (struct congestion_policy)AQM_CONGESTION_POLICY(p);
 	p->marking = (struct marking_params) {

@@ -271,7 +271,8 @@ static int chokex_derive(struct Qdisc *sch, struct chokex_params *p,
 {
 	p->bandwidth = aqm_rate(sch, p->bandwidth);
 	p->memory_limit = p->memory_limit ?: aqm_memory(p->limit, p->bandwidth);
-	p->limit = p->limit ?: min_t(u32, fifo_limit(p->bandwidth, p->memory_limit),
+	p->limit = p->limit ?: min_t(u32, aqm_fifo_limit(sch, p->bandwidth,
+							p->memory_limit),
 			       CHOKEX_MAX_LIMIT);
 	p->min = p->min ?: chokex_min_th(p->limit, p->max);
 	p->max = p->max ?: max(DIV_ROUND_UP(p->min + p->limit, 2), 2U);

@@ -213,7 +213,7 @@ static int fpq_derive(struct Qdisc *sch, struct fpq_params *p,
 {
 	p->bandwidth = aqm_rate(sch, p->bandwidth);
 	p->memory_limit = p->memory_limit ?: aqm_memory(p->limit, p->bandwidth);
-	p->limit = p->limit ?: fifo_limit(p->bandwidth, p->memory_limit);
+	p->limit = p->limit ?: aqm_fifo_limit(sch, p->bandwidth, p->memory_limit);
 	/* 1 s of packets, whatever the limit. */
 	p->weight = p->weight ?: red_queue_weight(p->bandwidth, p->avpkt,
 						  U32_MAX);

@@ -364,7 +364,8 @@ static int fred_derive(struct Qdisc *sch, struct fred_params *p,
 {
 	p->bandwidth = aqm_rate(sch, p->bandwidth);
 	p->memory_limit = p->memory_limit ?: aqm_memory(p->limit, p->bandwidth);
-	p->limit = p->limit ?: min_t(u32, fifo_limit(p->bandwidth, p->memory_limit),
+	p->limit = p->limit ?: min_t(u32, aqm_fifo_limit(sch, p->bandwidth,
+							p->memory_limit),
 			       FRED_MAX_LIMIT);
 	p->min = p->min ?: fred_min_th(p);
 	p->max = p->max ?: min_t(u64, 2ULL * p->min, GENTLE_RED_MAX_TH);

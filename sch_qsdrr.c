@@ -328,7 +328,6 @@ static int qsdrr_apply(struct Qdisc *sch, struct aqm_given *given,
 static const struct aqm_kind qsdrr_kind = {
 	.options	= &qsdrr_options,
 	.bandwidth	= TCA_QSDRR_BANDWIDTH,
-	.follows_mtu	= true,
 	.apply		= qsdrr_apply,
 };
 

@@ -403,7 +403,6 @@ static int tdrr_apply(struct Qdisc *sch, struct aqm_given *given,
 static const struct aqm_kind tdrr_kind = {
 	.options	= &tdrr_options,
 	.bandwidth	= TCA_TDRR_BANDWIDTH,
-	.follows_mtu	= true,
 	.apply		= tdrr_apply,
 };
 

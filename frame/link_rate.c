@@ -139,13 +139,6 @@ static void aqm_new_rate(struct Qdisc *sch, u64 rate, bool measured)
 	int err = -ENOMEM;
 
 	ASSERT_RTNL();
-	if (!q->kind->follows_mtu && (rate == lr->rate ||
-				      aqm_source(sch) == TC_AQM_SOURCE_GIVEN)) {
-		WRITE_ONCE(lr->rate, rate);
-		WRITE_ONCE(lr->measured, measured);
-		lr->refused = 0;
-		return;
-	}
 	given = aqm_copy(sch);
 	if (given)
 		err = aqm_apply_at(sch, given, rate, measured);
@@ -222,11 +215,9 @@ static const struct Qdisc_ops **aqm_slot(const struct Qdisc_ops *ops)
 }
 
 /* Apply the device's rate to @sch. @rate caches it; U64_MAX: not read yet. */
-static void aqm_link_changed(struct Qdisc *sch, unsigned long event, u64 *rate)
+static void aqm_link_changed(struct Qdisc *sch, u64 *rate)
 {
 	if (!aqm_slot(sch->ops))
-		return;
-	if (event == NETDEV_CHANGEMTU && !aqm_queue(sch)->kind->follows_mtu)
 		return;
 	if (*rate == U64_MAX)
 		*rate = link_rate_of(qdisc_dev(sch));
@@ -250,9 +241,9 @@ static int aqm_link_event(struct notifier_block *nb, unsigned long event, void *
 	/* The root qdisc is not in the hash table. */
 	sch = rtnl_dereference(dev->qdisc);
 	if (sch)
-		aqm_link_changed(sch, event, &rate);
+		aqm_link_changed(sch, &rate);
 	hash_for_each(dev->qdisc_hash, i, sch, hash)
-		aqm_link_changed(sch, event, &rate);
+		aqm_link_changed(sch, &rate);
 	return NOTIFY_DONE;
 }
 

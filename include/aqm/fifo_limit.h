@@ -14,7 +14,7 @@
 #define FIFO_MEMORY_LEAST	1048576U	/* and at least */
 #define FIFO_MEMORY_PART	16	/* of the machine's memory, at most */
 #define FIFO_MEMORY_COST	4	/* bytes of memory per byte of a small or split packet */
-#define FIFO_PACKET	1500U	/* bytes of a full packet */
+#define FIFO_PACKET	1500U	/* bytes of a full packet, at least */
 #define FIFO_TRUESIZE	2304U	/* memory of a full packet: 2048 + 256 */
 #define FIFO_DELAY	80000U	/* delay of a full queue, us */
 #define FIFO_LEAST	8U	/* packets, however slow the link */
@@ -40,18 +40,18 @@ static inline u32 fifo_room(u32 memory_limit)
 }
 
 /*
- * The limit for a link of @rate bytes/s, at most 2^40:
+ * The limit for a link of @rate bytes/s, at most 2^40, and packets of @mtu bytes:
  *
- *	rate 80 ms / 1500 bytes
+ *	rate 80 ms / max(mtu, 1500)
  *
  * A full queue then delays packets by less than 100 ms, and has room for the window
  * of a TCP flow on most paths. The limit is at most what fits into memory.
  * Otherwise thresholds derived from the limit could not be reached.
  */
-static inline u32 fifo_limit(u64 rate, u32 memory_limit)
+static inline u32 fifo_limit(u64 rate, u32 mtu, u32 memory_limit)
 {
 	u64 packets = div_u64(mul_u64_u32_div(rate, FIFO_DELAY, 1000000),
-			      FIFO_PACKET);
+			      max(mtu, FIFO_PACKET));
 
 	return clamp_t(u64, packets, FIFO_LEAST, fifo_room(memory_limit));
 }

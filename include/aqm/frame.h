@@ -50,6 +50,7 @@
 #include <uapi/linux/pkt_sched_aqm.h>
 #include "../compat.h"
 #include "congestion_signal.h"
+#include "fifo_limit.h"
 #include "options.h"
 #include "queue.h"
 
@@ -61,7 +62,6 @@
  * struct aqm_kind - what the frame must know of a qdisc
  * @options: its options
  * @bandwidth: attribute of the option for the rate of the link
- * @follows_mtu: derived parameters also depend on the device's MTU
  * @reconcile: resolve or reject conflicts between given options; optional
  * @apply: switch to the parameters in @given, or return an error and change nothing.
  *	@given is a copy, in which derived options are 0 unless they were given.
@@ -70,7 +70,6 @@
 struct aqm_kind {
 	const struct aqm_options	*options;
 	u16				bandwidth;
-	bool				follows_mtu;
 	int	(*reconcile)(struct aqm_given *given,
 			     struct netlink_ext_ack *extack);
 	int	(*apply)(struct Qdisc *sch, struct aqm_given *given,
@@ -98,6 +97,13 @@ void aqm_destroy(struct Qdisc *sch);
 /* Parameters */
 u64 aqm_rate(struct Qdisc *sch, u64 given);
 u32 aqm_memory(u32 limit, u64 rate);
+
+/* Return the default limit of a FIFO in packets: see fifo_limit(). */
+static inline u32 aqm_fifo_limit(const struct Qdisc *sch, u64 rate, u32 memory_limit)
+{
+	return fifo_limit(rate, READ_ONCE(qdisc_dev(sch)->mtu), memory_limit);
+}
+
 bool aqm_warn_of_memory(const struct Qdisc *sch, u32 memory_limit,
 			struct netlink_ext_ack *extack);
 void aqm_set(struct Qdisc *sch, const struct aqm_given *given, u64 bandwidth, u32 limit,

@@ -39,8 +39,9 @@ UNIT_TESTS
 	for (i = 0; i < 100000; i++) {
 		u64 rate = 1 + unit_random() % ((1ULL << 40) >> unit_below(40));
 		u32 memory = unit_random() >> (32 + unit_below(32));
-		u32 limit = fifo_limit(rate, memory);
-		u64 packets = rate * 80 / 1000 / 1500;
+		u32 mtu = unit_below(2) ? unit_below(65536) : 1500;
+		u32 limit = fifo_limit(rate, mtu, memory);
+		u64 packets = rate * 80 / 1000 / (mtu < 1500 ? 1500 : mtu);
 
 		fits &= limit == 8 || (u64)limit * 2304 <= memory;
 		if (packets < 8)
@@ -50,7 +51,8 @@ UNIT_TESTS
 	}
 	unit_ok(exact, "what the link sends in 80 ms, and 8 packets at least");
 	unit_ok(fits, "and no more than the memory holds");
-	unit_ok(fifo_limit(125000000, FIFO_MEMORY) == 6666, "1 Gb/s: 6666");
-	unit_ok(fifo_limit(1ULL << 40, FIFO_MEMORY) == FIFO_MEMORY / 2304, "8.8 Tb/s: all of 32 MB");
+	unit_ok(fifo_limit(125000000, 1500, FIFO_MEMORY) == 6666, "1 Gb/s: 6666");
+	unit_ok(fifo_limit(125000000, 9000, FIFO_MEMORY) == 1111, "and 1111 packets of 9000 bytes");
+	unit_ok(fifo_limit(1ULL << 40, 1500, FIFO_MEMORY) == FIFO_MEMORY / 2304, "8.8 Tb/s: all of 32 MB");
 	test_memory();
 }

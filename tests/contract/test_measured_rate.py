@@ -149,3 +149,17 @@ def test_link_that_serves_in_bursts_keeps_a_rate(kind: str) -> None:
             if at % 400_000_000 < 200_000_000:
                 w.dequeue()
         assert SLOW / 2 <= w.named()["bandwidth"] <= 3 * SLOW
+
+
+#: cbt, 2regionred and redtail convert bytes by an option, which the user gives for jumbo frames.
+CONVERT = ("cbt", "2regionred", "redtail")
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in CONVERT])
+def test_full_queue_of_jumbo_frames_is_as_short(kind: str) -> None:
+    with World(kind, "bandwidth 100mbit") as w:
+        before = w.named()["limit"]
+        w.do("m 9000")
+        assert w.named()["limit"] * 9000 <= 12_500_000 / 10
+        w.do("m 1500")
+        assert w.named()["limit"] == before
