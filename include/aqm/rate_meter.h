@@ -116,9 +116,11 @@ static inline u64 rate_meter_ratio(u64 bytes, u64 time)
 static inline void rate_meter_sample(struct rate_meter *m, u64 sample)
 {
 	if (m->rate && max(m->last, sample) / 2 > min(m->last, sample)) {
-		if (m->falls != (sample < m->last))
+		bool falls = sample < m->last;
+
+		if (falls != m->falls)
 			m->span = min(m->span * 2, RATE_METER_LONGEST);
-		m->falls = sample < m->last;
+		m->falls = falls;
 	} else {
 		m->span = max(m->span - m->span / 8, RATE_METER_SPAN);
 	}
