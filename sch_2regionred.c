@@ -86,6 +86,7 @@
 #include <aqm/persistent_queue.h>
 #include <aqm/plain_fifo.h>
 #include <aqm/frame.h>
+#include <aqm/split_gso.h>
 #include <aqm/two_region.h>
 #include <uapi/linux/pkt_sched_2regionred.h>
 

@@ -50,6 +50,7 @@
 #include <aqm/plain_fifo.h>
 #include <aqm/red_queue.h>
 #include <aqm/frame.h>
+#include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_ared.h>
 
 #define ARED_LEAST	5U	/* packets: the paper's lower bound of min */

@@ -54,6 +54,7 @@
 #include <aqm/plain_fifo.h>
 #include <aqm/seeded_random.h>
 #include <aqm/frame.h>
+#include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_blue.h>
 
 struct blue_params {

@@ -89,6 +89,7 @@
 #include <aqm/red_fifo.h>
 #include <aqm/share_law.h>
 #include <aqm/frame.h>
+#include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_cbt.h>
 
 #define CBT_LATENCY	40000U	/* us; twice as many full packets take 95 ms */

@@ -60,6 +60,7 @@
 #include <aqm/flow_hash.h>
 #include <aqm/red_fifo.h>
 #include <aqm/frame.h>
+#include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_chokex.h>
 
 struct chokex_params {

@@ -58,6 +58,7 @@
 #include <aqm/plain_fifo.h>
 #include <aqm/red_queue.h>
 #include <aqm/frame.h>
+#include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_fpq.h>
 
 #define FPQ_INTERVAL	7500000ULL	/* ns between two updates of Bmax and Pmax */

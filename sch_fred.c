@@ -74,6 +74,7 @@
 #include <aqm/plain_fifo.h>
 #include <aqm/red_queue.h>
 #include <aqm/frame.h>
+#include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_fred.h>
 
 #define FRED_FEW	2U	/* maxq in two-packet mode, packets */

@@ -68,6 +68,7 @@
 #include <aqm/red_queue.h>
 #include <aqm/short_share.h>
 #include <aqm/frame.h>
+#include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_redtail.h>
 
 #define REDTAIL_SHORT	((u32)SHORT_SHARE_SHORT)

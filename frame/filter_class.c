@@ -30,32 +30,30 @@ int filter_class_drop(struct sk_buff *skb, struct Qdisc *sch,
 EXPORT_SYMBOL_GPL(filter_class_drop);
 
 /* See filter_class(). */
-int filter_class_ask(struct sk_buff *skb, struct Qdisc *sch,
-		     const struct tcf_proto *filters, u32 *minor,
-		     struct sk_buff **to_free)
+struct filter_verdict filter_class_ask(struct sk_buff *skb,
+				       const struct tcf_proto *filters)
 {
+	struct filter_verdict answer = {};
 	struct tcf_result res;
-	int lost;
 
 	switch (tcf_classify_qdisc(skb, filters, &res, false)) {
 	case TC_ACT_UNSPEC:
-		return 0;
+		break;
 	case TC_ACT_SHOT:
-		lost = NET_XMIT_SUCCESS | __NET_XMIT_BYPASS;
+		answer.lost = NET_XMIT_SUCCESS | __NET_XMIT_BYPASS;
 		break;
 	case TC_ACT_STOLEN:
 	case TC_ACT_QUEUED:
 	case TC_ACT_TRAP:
-		lost = NET_XMIT_SUCCESS | __NET_XMIT_STOLEN;
+		answer.lost = NET_XMIT_SUCCESS | __NET_XMIT_STOLEN;
 		break;
 	case TC_ACT_CONSUMED:
-		lost = FILTER_CLASS_CONSUMED;
+		answer.lost = FILTER_CLASS_CONSUMED;
 		break;
 	default:
-		*minor = TC_H_MIN(res.classid);
-		return 0;
+		answer.minor = TC_H_MIN(res.classid);
 	}
-	return filter_class_drop(skb, sch, lost, to_free);
+	return answer;
 }
 EXPORT_SYMBOL_GPL(filter_class_ask);
 

@@ -9,6 +9,7 @@
 #include <net/sch_generic.h>
 #include <aqm/flow_buffer.h>
 #include <aqm/frame.h>
+#include <aqm/split_gso.h>
 
 #define FLOW_BUFFER_MIN_QUANTUM		256
 #define FLOW_BUFFER_MAX_QUANTUM		SZ_1M

@@ -1,15 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Split a GSO packet before it is queued, so that a discipline decides about
- * single wire packets: each segment is an arrival. With nosplit_gso the whole
- * packet is one arrival. Its segments count in all lengths, averages and limits in
- * both cases, because these are in packets on the wire.
- *
- * Each segment goes through the discipline's enqueue. This returns
- * NET_XMIT_SUCCESS if and only if it queues the segment and drops no packet of its
- * flow, as far as the discipline knows flows. It does not report to the parents. We
- * report once for all segments (see <aqm/parents.h>).
- */
+/* Split GSO packets: see <aqm/split_gso.h>. */
 #include <linux/hashtable.h>
 #include <linux/netdevice.h>
 #include <linux/skbuff.h>
@@ -18,7 +8,7 @@
 #ifdef HAVE_NET_GSO_H
 #include <net/gso.h>
 #endif
-#include <aqm/frame.h>
+#include <aqm/split_gso.h>
 
 #ifndef QDISC_PKT_LEN_MAX	/* older kernels have no limit */
 #define QDISC_PKT_LEN_MAX	INT_MAX
@@ -96,7 +86,6 @@ static u32 split_gso_charge(const struct qdisc_size_table *stab, u32 len)
 static void split_gso_prepare(struct sk_buff *segment,
 			      const struct qdisc_size_table *stab)
 {
-	skb_mark_not_on_list(segment);
 	qdisc_skb_cb(segment)->pkt_len = stab ? split_gso_charge(stab, segment->len) :
 						segment->len;
 #ifdef HAVE_QDISC_PKT_SEGS
@@ -106,72 +95,29 @@ static void split_gso_prepare(struct sk_buff *segment,
 	aqm_clear_conntrack(segment);
 }
 
-/* Queue the segments of a packet. Return: the verdict for its sender. */
-static int
-split_gso_segments(struct sk_buff *segments, struct Qdisc *sch,
-		   struct sk_buff **to_free, u32 class,
-		   int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch,
-				  struct sk_buff **to_free, u32 segments,
-				  u32 class))
-{
-	const struct qdisc_size_table *stab = split_gso_size_table(sch);
-	int verdict, result = NET_XMIT_SUCCESS;
-	struct sk_buff *segment, *next;
-	u32 qlen = sch->q.qlen;
-
-	skb_list_walk_safe(segments, segment, next) {
-		split_gso_prepare(segment, stab);
-		verdict = enqueue(segment, sch, to_free, 1, class);
-		if (verdict != NET_XMIT_SUCCESS)
-			result = verdict;
-	}
-	/* Not DROP if a segment was queued. Otherwise the sender would resend all of them. */
-	if (result == NET_XMIT_DROP && sch->q.qlen > qlen)
-		return NET_XMIT_CN;
-	return result;
-}
-
 /**
- * split_gso_enqueue() - queue a GSO packet
- * @skb: the packet
+ * split_gso() - split a GSO packet
+ * @skb: the packet, which is freed by the caller
  * @sch: the discipline
- * @to_free: list of packets to free
- * @split: split it
- * @class: passed on to @enqueue; 0 for a qdisc without classes
- * @enqueue: the discipline's enqueue of one packet with its number of segments
+ * @split: the option split_gso
  *
- * A packet that need not be split is queued whole. A packet that cannot be split
- * is dropped, as in cake and tbf, because the driver could not send it either.
- *
- * Return: the verdict.
+ * Return: the segments; NULL if the packet stays whole; an error if it cannot be split.
  */
-int
-split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
-		  struct sk_buff **to_free, bool split, u32 class,
-		  int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch,
-				 struct sk_buff **to_free, u32 segments,
-				 u32 class))
+struct sk_buff *split_gso(struct sk_buff *skb, struct Qdisc *sch, bool split)
 {
-	struct parents_before before = parents_before(sch);
-	u32 len = qdisc_pkt_len(skb);
+	const struct qdisc_size_table *stab;
+	struct sk_buff *segments, *segment;
 	netdev_features_t features;
-	struct sk_buff *segments = NULL;
-	int verdict;
 
-	if (split && split_gso_can_report(sch)) {
-		features = netif_skb_features(skb);
-		segments = skb_gso_segment(skb, features & ~NETIF_F_GSO_MASK);
-	}
-	if (IS_ERR(segments)) {
-		verdict = aqm_drop(skb, sch, AQM_DROP_MEMORY, to_free);
-	} else if (!segments) {
-		verdict = enqueue(skb, sch, to_free, queued_segments(skb),
-				  class);
-	} else {
-		verdict = split_gso_segments(segments, sch, to_free, class,
-					     enqueue);
-		consume_skb(skb);
-	}
-	return parents_report(sch, &before, len, verdict);
+	if (!split || !split_gso_can_report(sch))
+		return NULL;
+	features = netif_skb_features(skb);
+	segments = skb_gso_segment(skb, features & ~NETIF_F_GSO_MASK);
+	if (IS_ERR_OR_NULL(segments))
+		return segments;
+	stab = split_gso_size_table(sch);
+	for (segment = segments; segment; segment = segment->next)
+		split_gso_prepare(segment, stab);
+	return segments;
 }
-EXPORT_SYMBOL_GPL(split_gso_enqueue);
+EXPORT_SYMBOL_GPL(split_gso);

@@ -150,9 +150,19 @@ void __aqm_common_stats(struct Qdisc *sch, struct aqm_common_stats *st);
 } while (0)
 
 /* Classes: frame/filter_class.c */
-int filter_class_ask(struct sk_buff *skb, struct Qdisc *sch,
-		     const struct tcf_proto *filters, u32 *minor,
-		     struct sk_buff **to_free);
+
+/**
+ * struct filter_verdict - answer of the filters; in one register
+ * @lost: 0, or why the packet is lost, for filter_class_drop()
+ * @minor: minor number of the class; 0 if none is named
+ */
+struct filter_verdict {
+	int	lost;
+	u32	minor;
+};
+
+struct filter_verdict filter_class_ask(struct sk_buff *skb,
+				       const struct tcf_proto *filters);
 int filter_class_drop(struct sk_buff *skb, struct Qdisc *sch, int verdict,
 		      struct sk_buff **to_free);
 struct Qdisc *filter_class_leaf(struct Qdisc *sch, unsigned long cl);
@@ -185,6 +195,7 @@ static inline int filter_class(struct sk_buff *skb, struct Qdisc *sch, u32 class
 			       u32 *minor, struct sk_buff **to_free)
 {
 	const struct tcf_proto *filters = rcu_dereference_bh(aqm_queue(sch)->filters);
+	struct filter_verdict answer;
 
 	*minor = sch->handle && TC_H_MAJ(skb->priority) == sch->handle ?
 		 TC_H_MIN(skb->priority) : 0;
@@ -193,14 +204,11 @@ static inline int filter_class(struct sk_buff *skb, struct Qdisc *sch, u32 class
 	*minor = 0;
 	if (likely(!filters))
 		return 0;
-	return filter_class_ask(skb, sch, filters, minor, to_free);
+	answer = filter_class_ask(skb, filters);
+	*minor = answer.minor;
+	if (likely(!answer.lost))
+		return 0;
+	return filter_class_drop(skb, sch, answer.lost, to_free);
 }
-
-/* GSO packets: frame/split_gso.c */
-int split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free,
-		      bool split, u32 class,
-		      int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch,
-				     struct sk_buff **to_free, u32 segments,
-				     u32 class));
 
 #endif /* _AQM_FRAME_H */

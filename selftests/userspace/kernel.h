@@ -79,6 +79,10 @@ static inline bool IS_ERR(const void *p)
 {
 	return (unsigned long)p >= (unsigned long)-MAX_ERRNO;
 }
+static inline bool IS_ERR_OR_NULL(const void *p)
+{
+	return !p || IS_ERR(p);
+}
 static inline void *ERR_PTR(long e) { return (void *)e; }
 
 #define htons(x)		__cpu_to_be16(x)
