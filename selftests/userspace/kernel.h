@@ -14,6 +14,7 @@
 #define USERSPACE_KERNEL_H
 
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
