@@ -14,8 +14,8 @@
  * Internet", MIT-LCS-TR-829, December 2001, chapters 4 to 6.
  *
  * DB is the number of packets of one round trip, N the number of flows and q
- * the persistent queue (<aqm/persistent_queue.h>). Section 4.3, in
- * <aqm/two_region.h>:
+ * the persistent queue (<aqm/2regionred/persistent_queue.h>). Section 4.3, in
+ * <aqm/2regionred/two_region.h>:
  *
  *	W(N) = 2 DB / (3 N - 1)			(4.3)	window after a drop
  *	N_1DPR = sqrt(2/3 DB)			(4.10)	1 drop per round trip
@@ -83,11 +83,11 @@
  */
 
 #include <net/pkt_sched.h>
-#include <aqm/persistent_queue.h>
+#include <aqm/2regionred/persistent_queue.h>
 #include <aqm/plain_fifo.h>
 #include <aqm/frame.h>
 #include <aqm/split_gso.h>
-#include <aqm/two_region.h>
+#include <aqm/2regionred/two_region.h>
 #include <uapi/linux/pkt_sched_2regionred.h>
 
 static_assert(TC_2REGIONRED_ABSMIN == (int)PERSISTENT_QUEUE_ABSMIN);

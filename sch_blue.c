@@ -21,7 +21,7 @@
  *			p_m = p_m - d2,  last_update = now
  *	each arrival: mark it, or drop it, with probability p_m
  *
- * <aqm/marking_probability.h> implements p_m and lists its deviations.
+ * <aqm/blue/marking_probability.h> implements p_m and lists its deviations.
  *
  * With ecn, a chosen arrival is marked instead of dropped. With harddrop, it is
  * dropped anyway while the queue is longer than L.
@@ -50,7 +50,7 @@
  * Options, units and defaults: TC_BLUE_OPTIONS.
  */
 
-#include <aqm/marking_probability.h>
+#include <aqm/blue/marking_probability.h>
 #include <aqm/plain_fifo.h>
 #include <aqm/seeded_random.h>
 #include <aqm/frame.h>

@@ -31,7 +31,7 @@
  * that it has. For rate C, latency L, shares b_i and mean packet sizes P_i the
  * thresholds are
  *
- *	Q_i = b_i C L / P_i packets,	sum Q_i P_i <= C L	<aqm/share_law.h>
+ *	Q_i = b_i C L / P_i packets,	sum Q_i P_i <= C L	<aqm/cbt/share_law.h>
  *
  * RED holds TCP's average between min and max. To make it Q_TCP, min is 0.9
  * Q_TCP and max 1.1 Q_TCP. With red all, both are computed from the sum of the
@@ -85,9 +85,10 @@
  * Options, units and defaults: TC_CBT_OPTIONS.
  */
 
-#include <aqm/ip_class.h>
+#include <compat_5.h>
+#include <aqm/cbt/ip_class.h>
 #include <aqm/red_fifo.h>
-#include <aqm/share_law.h>
+#include <aqm/cbt/share_law.h>
 #include <aqm/frame.h>
 #include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_cbt.h>

@@ -24,8 +24,8 @@
  *
  *	RED with Bmin = 5, Bmax = 2 target, Pmax = loss, w = 1 - exp(-1 / C)
  *
- * <aqm/flow_count.h> counts the flows and states the error, and
- * <aqm/flow_proportional.h> has the two equations. RED is in
+ * <aqm/fpq/flow_count.h> counts the flows and states the error, and
+ * <aqm/fpq/flow_proportional.h> has the two equations. RED is in
  * <aqm/gentle_red.h>. With ecn, packets are marked instead of dropped. With
  * harddrop, they are dropped where RED's probability is 1.
  *
@@ -52,9 +52,9 @@
  */
 
 #include <linux/siphash.h>
-#include <aqm/flow_count.h>
+#include <aqm/fpq/flow_count.h>
 #include <aqm/flow_hash.h>
-#include <aqm/flow_proportional.h>
+#include <aqm/fpq/flow_proportional.h>
 #include <aqm/plain_fifo.h>
 #include <aqm/red_queue.h>
 #include <aqm/frame.h>

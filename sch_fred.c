@@ -69,7 +69,7 @@
  * Options, units and defaults: TC_FRED_OPTIONS.
  */
 
-#include <aqm/active_flows.h>
+#include <aqm/fred/active_flows.h>
 #include <aqm/flow_hash.h>
 #include <aqm/plain_fifo.h>
 #include <aqm/red_queue.h>

@@ -23,7 +23,7 @@
  *
  * Our decisions where the paper is silent:
  *  - Length is in bytes (in the paper all packets have one size), and lengths
- *    that differ by less than 1/16 can count as equal: <aqm/length_index.h>.
+ *    that differ by less than 1/16 can count as equal: <aqm/qsdrr/length_index.h>.
  *    With packets of one size, figure 1 is followed exactly for queues of up to
  *    16 packets. A longer Q is kept until it is 1/16 shorter.
  *  - The arrival does not count when Q is chosen, because figure 1 discards
@@ -53,7 +53,7 @@
  */
 
 #include <aqm/flow_buffer.h>
-#include <aqm/length_index.h>
+#include <aqm/qsdrr/length_index.h>
 #include <uapi/linux/pkt_sched_qsdrr.h>
 
 /**

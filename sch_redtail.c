@@ -20,24 +20,24 @@
  * passes without a packet. Packets that are not TCP go to queue 1.
  *
  * Service (III-B), with a rate for queue 1 that grows with q1:
- * <aqm/short_share.h>.
+ * <aqm/redtail/short_share.h>.
  *
  * Queue 2: Adaptive RED, gentle, on the length of queue 2: <aqm/gentle_red.h>.
  *
  * Buffer: an arrival for either queue is lost if it does not fit.
  *
  * Dynamic thresholds (V), off by default, follow the average of lost packets to
- * arrivals: <aqm/floating_red.h>.
+ * arrivals: <aqm/redtail/floating_red.h>.
  *
  * Deviations from the paper, and our decisions where it is silent:
  *  - The paper's C1 and C2 are rates on a link of known rate. Ours are shares
  *    of the bytes served, so that any parent or device can set the pace. C1min
- *    is a floor above min1 too: <aqm/short_share.h>. Either queue gets the
+ *    is a floor above min1 too: <aqm/redtail/short_share.h>. Either queue gets the
  *    whole link if the other is empty.
  *  - Packet N + 1 is the first to go to queue 2. Lost packets count towards N.
  *  - A flow must also have existed for "age" to be long (0: the paper's rule).
  *  - The flow table compares complete keys and has a fixed size. If it is full,
- *    see <aqm/flow_age.h>.
+ *    see <aqm/redtail/flow_age.h>.
  *  - Filters and skb->priority can select the queue: class 1 short, class 2
  *    long.
  *  - An arrival larger than the buffer fits into an empty buffer. Otherwise a
@@ -62,11 +62,11 @@
 
 #include <linux/jhash.h>
 #include <net/pkt_sched.h>
-#include <aqm/floating_red.h>
-#include <aqm/flow_age.h>
+#include <aqm/redtail/floating_red.h>
+#include <aqm/redtail/flow_age.h>
 #include <aqm/packet_flow.h>
 #include <aqm/red_queue.h>
-#include <aqm/short_share.h>
+#include <aqm/redtail/short_share.h>
 #include <aqm/frame.h>
 #include <aqm/split_gso.h>
 #include <uapi/linux/pkt_sched_redtail.h>

@@ -25,7 +25,7 @@
  *    peeks at it, because a peek commits the choice.
  *  - The average is exact in continuous time: a byte that left t ago has the
  *    weight exp(-t / T) / T. The throughput of an idle queue decays all the
- *    time, with or without packets. <aqm/throughput_index.h> implements it and
+ *    time, with or without packets. <aqm/tdrr/throughput_index.h> implements it and
  *    states the errors: the throughput of the selected queue is more than 16/17
  *    of the highest one.
  *  - T is 100 ms. The paper has no value; see docs/tdrr-time-constant.md.
@@ -34,7 +34,7 @@
  *    it alone exceeds a limit.
  *  - A queue keeps its throughput when packets are discarded from it. So it is
  *    chosen again until it is empty, or another queue has sent more.
- *  - Of queues whose throughput <aqm/throughput_index.h> cannot tell apart, we
+ *  - Of queues whose throughput <aqm/tdrr/throughput_index.h> cannot tell apart, we
  *    choose the one that reached it first.
  *  - <aqm/queue.h> defines when the buffer is full. GSO packets are split. An
  *    unsplit one counts as its number of wire packets, and fits into an empty
@@ -46,7 +46,7 @@
  * A full buffer never marks. A discard makes room, and a mark would not.
  *
  * target is our addition, and off by default. It keeps the delay of a large buffer
- * short. A standing delay above target, see <aqm/standing_delay.h>, costs the queue
+ * short. A standing delay above target, see <aqm/tdrr/standing_delay.h>, costs the queue
  * with the highest throughput its first packet. With ecn the packet is marked
  * instead. So that each flow gets one signal in 100 ms at most, a queue that got one
  * less than 100 ms ago is passed over:
@@ -64,8 +64,8 @@
 #include <net/pkt_sched.h>
 #include <aqm/flow_buffer.h>
 #include <aqm/packet_network.h>
-#include <aqm/standing_delay.h>
-#include <aqm/throughput_index.h>
+#include <aqm/tdrr/standing_delay.h>
+#include <aqm/tdrr/throughput_index.h>
 #include <uapi/linux/pkt_sched_tdrr.h>
 
 static_assert(TDRR_MIN_TIME_CONSTANT == THROUGHPUT_MIN_TIME_CONSTANT);

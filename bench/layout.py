@@ -17,7 +17,7 @@ def own(kind: str) -> set[str]:
 
     Structures for options (aqm_...) are left out, because no packet uses them.
     """
-    sources = [TOP / f"sch_{kind}.c", *(TOP / "include" / "aqm").glob("*.h")]
+    sources = [TOP / f"sch_{kind}.c", *(TOP / "include" / "aqm").rglob("*.h")]
     return {
         name
         for source in sources

@@ -6,6 +6,7 @@
  */
 #include <net/pkt_cls.h>
 #include <net/sch_generic.h>
+#include <compat_5.h>
 #include <aqm/frame.h>
 
 /* A filter has freed the packet or sent it elsewhere: do not free it. */

@@ -7,6 +7,7 @@
 #include <net/pkt_cls.h>
 #include <net/pkt_sched.h>
 #include <net/sch_generic.h>
+#include <compat_5.h>
 #include <aqm/flow_buffer.h>
 #include <aqm/frame.h>
 #include <aqm/split_gso.h>

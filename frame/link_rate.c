@@ -10,6 +10,7 @@
 #include <net/netdev_lock.h>
 #endif
 #include <uapi/linux/pkt_sched_aqm.h>
+#include <compat_5.h>
 #include <aqm/frame.h>
 #include "internal.h"
 

@@ -8,6 +8,7 @@
 #ifdef HAVE_NET_GSO_H
 #include <net/gso.h>
 #endif
+#include <compat_5.h>
 #include <aqm/split_gso.h>
 
 #ifndef QDISC_PKT_LEN_MAX	/* older kernels have no limit */

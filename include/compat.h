@@ -8,7 +8,6 @@
 
 #include <net/pkt_cls.h>
 #include <net/sch_generic.h>
-#include "compat_5.h"
 
 #ifndef MODULE_ALIAS_NET_SCH
 #define MODULE_ALIAS_NET_SCH(id)	MODULE_ALIAS("net-sch-" id)

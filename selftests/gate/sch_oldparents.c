@@ -21,6 +21,7 @@
 #include <linux/module.h>
 #include <net/pkt_sched.h>
 #include <compat.h>
+#include <compat_5.h>
 
 #define OLDPARENT_CLASS	1UL
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Compare active_flows with an array that is searched from end to end. */
-#include <aqm/active_flows.h>
+#include <aqm/fred/active_flows.h>
 
 #include "unit.h"
 

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include <linux/kernel.h>
-#include <aqm/floating_red.h>
+#include <aqm/redtail/floating_red.h>
 
 #include "unit.h"
 

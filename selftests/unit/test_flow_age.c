@@ -3,7 +3,7 @@
  * flow_age.h against a list of flows that is searched from end to end, and
  * sorted by which was seen last.
  */
-#include <aqm/flow_age.h>
+#include <aqm/redtail/flow_age.h>
 #include "unit.h"
 
 #define SETS	3

@@ -2,7 +2,7 @@
 /* flow_count against a bit each, cleared in exact time; and against chance. */
 #include <math.h>
 
-#include <aqm/flow_count.h>
+#include <aqm/fpq/flow_count.h>
 
 #include "unit.h"
 

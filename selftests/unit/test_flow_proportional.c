@@ -2,7 +2,7 @@
 /* flow_proportional.h against equations 3.4 and 3.5 in floating point. */
 #include <math.h>
 
-#include <aqm/flow_proportional.h>
+#include <aqm/fpq/flow_proportional.h>
 
 #include "unit.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* length_index against a scan over all queues, under random operations. */
 #include <linux/kernel.h>
-#include <aqm/length_index.h>
+#include <aqm/qsdrr/length_index.h>
 
 #include "unit.h"
 

@@ -4,7 +4,7 @@
  * moment, with p as a whole number of steps that nothing can round.
  */
 #include <linux/kernel.h>
-#include <aqm/marking_probability.h>
+#include <aqm/blue/marking_probability.h>
 
 #include "unit.h"
 

@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include <aqm/persistent_queue.h>
+#include <aqm/2regionred/persistent_queue.h>
 
 #include "unit.h"
 

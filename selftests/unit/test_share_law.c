@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* share_law.h against the formula in long double, over all that tc accepts. */
 #include <math.h>
-#include <aqm/share_law.h>
+#include <aqm/cbt/share_law.h>
 #include "unit.h"
 
 #define ONE	4294967296.0L

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include <linux/kernel.h>
-#include <aqm/short_share.h>
+#include <aqm/redtail/short_share.h>
 
 #include "unit.h"
 

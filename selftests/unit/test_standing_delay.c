@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* standing_delay.h against exact arithmetic, and against a count of CoDel's intervals. */
-#include <aqm/standing_delay.h>
+#include <aqm/tdrr/standing_delay.h>
 #include "unit.h"
 
 #define TARGET	5000U		/* us */

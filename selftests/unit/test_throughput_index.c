@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include <aqm/throughput_index.h>
+#include <aqm/tdrr/throughput_index.h>
 
 #include "unit.h"
 

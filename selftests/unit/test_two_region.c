@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include <linux/kernel.h>
-#include <aqm/two_region.h>
+#include <aqm/2regionred/two_region.h>
 
 #include "unit.h"
 

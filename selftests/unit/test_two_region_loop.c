@@ -12,8 +12,8 @@
 #include <math.h>
 
 #include <linux/kernel.h>
-#include <aqm/persistent_queue.h>
-#include <aqm/two_region.h>
+#include <aqm/2regionred/persistent_queue.h>
+#include <aqm/2regionred/two_region.h>
 
 #include "unit.h"
 

@@ -2,7 +2,7 @@
 /* two_region: the thesis's tables, and the arithmetic behind them. */
 #include <math.h>
 #include <linux/kernel.h>
-#include <aqm/two_region.h>
+#include <aqm/2regionred/two_region.h>
 
 #include "unit.h"
 

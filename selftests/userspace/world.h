@@ -15,6 +15,7 @@
 #include <setjmp.h>
 
 #include <compat.h>
+#include <compat_5.h>
 
 #define WORLD_LEVELS	3	/* the discipline and two parents */
 #define SPEED_UNASKABLE	0x80000000U	/* Mb/s: the device cannot be asked */

@@ -49,7 +49,7 @@ def build(arguments: Sequence[str], copy: Path) -> str:
 
 def own_warnings(output: str) -> list[str]:
     """Return warnings about our files, without warnings about the target's headers."""
-    files = r"(sch_\w+\.c|frame/\w+\.[ch]|include/aqm/\w+\.h|compat\.h|(bench|selftests)/\S+\.c)"
+    files = r"(sch_\w+\.c|frame/\w+\.[ch]|include/aqm/[\w/]+\.h|compat\.h|(bench|selftests)/\S+\.c)"
     ours = re.compile(rf"{files}:.*warning:")
     return [line for line in output.splitlines() if ours.search(line)]
 

@@ -55,7 +55,7 @@ def test_each_discipline_has_all_its_parts() -> None:
 def test_each_pure_header_has_its_unit_test() -> None:
     """A header without sk_buff and Qdisc can be tested in user space."""
     pure = re.compile(r"sk_buff[\s*]+(?:or|and)[\s*]+(?:a|no)[\s*]+Qdisc")
-    headers = [p for p in (TOP / "include" / "aqm").glob("*.h") if pure.search(p.read_text())]
+    headers = [p for p in (TOP / "include" / "aqm").rglob("*.h") if pure.search(p.read_text())]
     assert headers
     tests = [TOP / "selftests" / "unit" / f"test_{header.stem}.c" for header in headers]
     assert [str(test.relative_to(TOP)) for test in tests if not test.is_file()] == []

@@ -484,7 +484,7 @@ LOCKED = re.compile(r"sch_tree_lock\(sch\);(.*?)sch_tree_unlock\(sch\);", re.DOT
 
 def every_lock() -> list[tuple[str, int]]:
     """Return (file, number in the file) of each place that takes the tree lock."""
-    files = [*TOP.glob("sch_*.c"), *TOP.glob("frame/*.c"), *TOP.glob("include/aqm/*.h")]
+    files = [*TOP.glob("sch_*.c"), *TOP.glob("frame/*.c"), *TOP.glob("include/aqm/**/*.h")]
     return [
         (str(path.relative_to(TOP)), number)
         for path in sorted(files)

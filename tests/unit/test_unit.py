@@ -28,7 +28,7 @@ def tap_failures(text: str) -> list[str]:
 
 def headers(file: Path) -> set[str]:
     """Return the names of the headers of include/aqm that a file includes, also indirectly."""
-    names = set(re.findall(r'^#include (?:<aqm/|")(\w+\.h)', file.read_text(), re.MULTILINE))
+    names = set(re.findall(r'^#include (?:<aqm/|")([\w/]+\.h)', file.read_text(), re.MULTILINE))
     inner = (TOP / "include" / "aqm" / name for name in names)
     return names.union(*(headers(path) for path in inner if path.exists()))
 

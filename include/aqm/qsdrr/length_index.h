@@ -26,7 +26,7 @@
 #include <linux/bitops.h>
 #include <linux/kernel.h>
 #include <linux/types.h>
-#include "numbered_list.h"
+#include <aqm/numbered_list.h>
 
 #define LENGTH_INDEX_BUCKETS	464	/* lengths below 2^32 */
 #define LENGTH_INDEX_WORDS	((LENGTH_INDEX_BUCKETS + 63) / 64)

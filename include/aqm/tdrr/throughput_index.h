@@ -61,7 +61,7 @@
 #include <linux/kernel.h>
 #include <linux/math64.h>
 #include <linux/types.h>
-#include "numbered_list.h"
+#include <aqm/numbered_list.h>
 
 #define THROUGHPUT_MIN_TIME_CONSTANT	1000U		/* us */
 #define THROUGHPUT_MAX_TIME_CONSTANT	100000000U	/* us */
