@@ -94,7 +94,7 @@ def _values(
             at = ", ".join(f"{k} {v}" for k, v in point.items())
             raise Absent(f"{what.of} in {what.experiment}" + (f" at {at}" if at else ""))
         rows.append(found[0])
-    return [metric_of(row["figures"], what.metric) for row in rows], rows
+    return [metric_of(row["metrics"], what.metric) for row in rows], rows
 
 
 def measure(
@@ -195,7 +195,7 @@ def judge(
         values = [math.log(value) for value in values]
         low, high = (math.log(bound) if bound > 0 else -math.inf for bound in (low, high))
     compared = intervals.mean(values)
-    step = max(row["figures"].get("step", 1.0) for row in used) if log else 1.0
+    step = max(row["metrics"].get("step", 1.0) for row in used) if log else 1.0
     if step > 1:
         compared = replace(compared, half=compared.half + math.log(step))
     if log and not inverse:

@@ -88,7 +88,7 @@ class ClaimModel:
             (
                 float(group.get("window_limited", 0))
                 for row in self.judged.cells
-                for group in row["figures"].get("groups", {}).values()
+                for group in row["metrics"].get("groups", {}).values()
             ),
             default=0.0,
         )
@@ -210,7 +210,7 @@ class PageModel:
         for row in self.one.rows:
             if (row["experiment"], row["discipline"], row["at"]) == (experiment, discipline, at):
                 with suppress(derived_metrics.Absent):
-                    values.append(derived_metrics.metric_of(row["figures"], metric))
+                    values.append(derived_metrics.metric_of(row["metrics"], metric))
         average = statistics.median if median else statistics.fmean
         return f"{scale * average(values):.{digits}f}" if values else "not run"
 
@@ -222,7 +222,7 @@ class PageModel:
     @property
     def largest_use(self) -> float:
         """Largest utilization of a link in a run, which no link should exceed."""
-        return max(float(row["figures"]["summary"]["utilization"]) for row in self.one.rows)
+        return max(float(row["metrics"]["summary"]["utilization"]) for row in self.one.rows)
 
     @property
     def hours_of_10000(self) -> tuple[float, float]:

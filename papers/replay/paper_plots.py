@@ -41,7 +41,7 @@ def _line(
     for x in experiment.axes[spec["x"]]:
         with suppress(derived_metrics.Absent):
             if values := [
-                derived_metrics.metric_of(row["figures"], spec["metric"]) * scale
+                derived_metrics.metric_of(row["metrics"], spec["metric"]) * scale
                 for row in _rows(mine, experiment, name, {spec["x"]: x})
             ]:
                 mean = intervals.mean(values)
@@ -71,9 +71,9 @@ def _flows(
     for name in spec.get("disciplines", experiment.disciplines):
         for row in _rows(rows, experiment, name, spec["at"]):
             if row["seed"] == experiment.first:
-                flows = row["figures"]["flows_bps"]
+                flows = row["metrics"]["flows_bps"]
                 points = [(float(i), bps / 1e6, 0.0) for i, bps in enumerate(flows)]
-                fair = row["figures"]["summary"]["fair_share_bps"] / 1e6
+                fair = row["metrics"]["summary"]["fair_share_bps"] / 1e6
                 panels.append(
                     svg_plots.Panel(
                         name,
@@ -93,9 +93,9 @@ def _series(
     panels = []
     for name in spec.get("disciplines", experiment.disciplines):
         runs = [
-            row["figures"]["series_bps"][spec["group"]]
+            row["metrics"]["series_bps"][spec["group"]]
             for row in _rows(rows, experiment, name, spec.get("at", {}))
-            if "series_bps" in row["figures"]
+            if "series_bps" in row["metrics"]
         ]
         means = [
             intervals.mean([bps / 1e6 for bps in values]) for values in zip(*runs, strict=True)
@@ -123,9 +123,9 @@ def _delays(
         mine, lines = {**spec, **part}, []
         for name in mine["disciplines"]:
             runs = [
-                row["figures"]["delays_ms"][spec["group"]]
+                row["metrics"]["delays_ms"][spec["group"]]
                 for row in _rows(rows, experiment, name, mine["at"])
-                if "delays_ms" in row["figures"]
+                if "delays_ms" in row["metrics"]
             ]
             means = [intervals.mean(values).value for values in zip(*runs, strict=True)]
             if means:

@@ -54,7 +54,7 @@ def points(
             key = row["experiment"], repr(sorted(row["at"].items()))
             where[key] = row["at"]
             with suppress(derived_metrics.Absent):
-                value = derived_metrics.metric_of(row["figures"], metric)
+                value = derived_metrics.metric_of(row["metrics"], metric)
                 values.setdefault(key, {}).setdefault(row["discipline"], []).append(value)
     means = {
         key: {name: statistics.fmean(seeds) for name, seeds in of.items()}

@@ -73,7 +73,7 @@ def rank(comparison: Mapping[str, Any], paper: Paper, rows: Sequence[Row]) -> li
         ):
             with suppress(derived_metrics.Absent):
                 values[row["discipline"]][row["seed"]] = derived_metrics.metric_of(
-                    row["figures"], comparison["metric"]
+                    row["metrics"], comparison["metric"]
                 )
     seeds = sorted(set.intersection(*(set(by_seed) for by_seed in values.values())))
     if len(seeds) < experiment.others:

@@ -135,13 +135,13 @@ def compact(
     delay: bool = False,
     band: Sequence[float] = (),
 ) -> dict[str, Any]:
-    """The row of the run in `directory`: `head`, the figures, what made it, what it cost. flows:
+    """The row of the run in `directory`: `head`, the metrics, what made it, what it cost. flows:
     with each flow's goodput; worst: with the share of the worst flows; step_s: with each group's
     over time, if not 0; delay: with the distribution of each group's; band: with `lengths`, if it
     has a low and a high end."""
     result = logs.load_result(directory)
     run = logs.read_run(directory)
-    figures: dict[str, Any] = {
+    metrics: dict[str, Any] = {
         "summary": result["summary"],
         "groups": result["groups"],
         "rate_bps": run["facts"]["rate_bps"],
@@ -163,14 +163,14 @@ def compact(
     }
     if len(result["hops"]) > 1:
         # Of each bottleneck, over the whole run.
-        figures["use"] = {
+        metrics["use"] = {
             hop.split()[0]: 8
             * packets["bytes"]
             / (run["facts"]["rate_bps"] * result["virtual_seconds"])
             for hop, packets in result["hops"].items()
         }
     if len(result["phases"]) > 1:
-        figures["phases"] = [
+        metrics["phases"] = [
             {**{key: phase[key] for key in PHASE}, "estimate": estimate}
             for phase, estimate in zip(
                 result["phases"], estimates(logs.read(directory)), strict=True
@@ -178,18 +178,18 @@ def compact(
         ]
     if flows:
         goodput = elastic_goodput_bps(logs.read(directory))
-        figures["flows_bps"] = [float(x) for x in goodput]
+        metrics["flows_bps"] = [float(x) for x in goodput]
     if worst:
-        figures["worst_share"] = worst_share(
+        metrics["worst_share"] = worst_share(
             elastic_goodput_bps(logs.read(directory)), result["summary"]["fair_share_bps"]
         )
     if step_s:
-        figures["series_bps"] = series(directory, step_s)
+        metrics["series_bps"] = series(directory, step_s)
     if delay:
-        figures["delays_ms"] = delays(directory)
+        metrics["delays_ms"] = delays(directory)
     if band:
-        figures["lengths"] = lengths(directory, *band)
-    return {**head, "figures": rounded(figures), **origin(result)}
+        metrics["lengths"] = lengths(directory, *band)
+    return {**head, "metrics": rounded(metrics), **origin(result)}
 
 
 def origin(result: Mapping[str, Any]) -> dict[str, Any]:

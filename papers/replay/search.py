@@ -59,7 +59,7 @@ class Search:
             if not (row := rows.get(self.values[middle])):
                 return middle, False
             met = all(
-                metric_of(row["figures"], metric) >= least
+                metric_of(row["metrics"], metric) >= least
                 for metric, least in self.least[name].items()
             )
             below, first = (below, middle) if met else (middle, first)
@@ -93,11 +93,11 @@ class Search:
                 for key, bound in first["bounds"].items()
                 if all(row["bounds"].get(key) == bound for row in rows.values())
             },
-            "figures": {
-                **{key: first["figures"][key] for key in ("groups", "rate_bps")},
+            "metrics": {
+                **{key: first["metrics"][key] for key in ("groups", "rate_bps")},
                 "summary": {
                     "utilization": max(
-                        row["figures"]["summary"]["utilization"] for row in rows.values()
+                        row["metrics"]["summary"]["utilization"] for row in rows.values()
                     )
                 },
                 "smallest": {

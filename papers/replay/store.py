@@ -45,6 +45,7 @@ HEAD = (
 AS_TEXT = {"bounds", "made.modules", "lines"}
 DIGEST = 16  # hexadecimal digits that are kept
 OLD = "hops"  # a column of older files
+RENAMED = {"figures": "metrics"}  # in journals of before 2026-11-27
 
 
 def journal(path: Path) -> Path:
@@ -71,8 +72,8 @@ def _flat(row: Row) -> dict[str, Any]:
     columns: dict[str, Any] = {}
     head = {key: value for key, value in row.items() if key in HEAD}
     _flatten({**head, "digest": row["digest"][:DIGEST]}, "", columns)
-    if "figures" in row:
-        _flatten(dict(row["figures"]), "", columns)
+    if "metrics" in row:
+        _flatten(dict(row["metrics"]), "", columns)
     return columns
 
 
@@ -96,7 +97,7 @@ def _short(number: float) -> float:
 
 def _tree(frame: Any) -> Tree:
     """Sort the columns into the places that they have in a row."""
-    top: Tree = {name: {} for name in (*HEAD, "figures")}
+    top: Tree = {name: {} for name in (*HEAD, "metrics")}
     for name in frame.columns:
         path = name.split(".")
         metric, column = path[0] not in HEAD, frame[name]
@@ -108,7 +109,7 @@ def _tree(frame: Any) -> Tree:
         values: list[Any] = [None] * len(frame)
         for at, value in zip(there, known, strict=True):
             values[at] = read(value)
-        into: Any = top["figures"] if metric else top
+        into: Any = top["metrics"] if metric else top
         for key in path[:-1]:
             into = into.setdefault(key, {})
         into[path[-1]] = values
@@ -149,7 +150,8 @@ def _journal(path: Path) -> list[dict[str, Any]]:
     if not file.exists():
         return []
     text = file.read_text()
-    return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
+    rows = [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
+    return [{RENAMED.get(key, key): value for key, value in row.items()} for row in rows]
 
 
 def read(path: Path) -> list[dict[str, Any]]:

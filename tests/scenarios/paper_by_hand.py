@@ -202,7 +202,7 @@ def run(one: Paper, **at: float) -> None:
                     for c in claims.load(one.directory)
                     if c.judges(cell.experiment.name, cell.discipline, cell.at)
                 },
-                "figures": figures,
+                "metrics": figures,
                 "digest": "",
                 "cpu_s": 6.0,
                 "made": {"version": "1", "modules": {}, "kernel": "7", "compiler": "c", "tc": "t"},

@@ -363,7 +363,7 @@ def test_row_has_offered_and_received_udp_rate(run: Path) -> None:
     record["parameters"] |= {"udp_rate": 2, "udp_flows": 3, "udp_size": 1000, "cbr_rate": 0.5}
     (run / "run.json").write_text(json.dumps(record))
     result.write(run, Cost(1.0, 0.5))
-    figures = rows.compact({}, run)["figures"]
+    figures = rows.compact({}, run)["metrics"]
     assert figures["offered_bps"] == {"udp": 6_000_000, "cbr": 500_000}
     assert figures["payload"] == {"udp": 972}
 
@@ -508,8 +508,8 @@ def test_delay_distribution_covers_a_group_in_the_measured_time(run: Path) -> No
     percents = (0, 1, 5, 10, 25, 50, 75, 90, 95, 98, 99, 99.5, 100)
     assert found["far"] == pytest.approx([10 + 0.9 * percent for percent in percents])
     result.write(run, Cost(1.0, 0.5))
-    assert "delays_ms" not in rows.compact({}, run)["figures"]
-    assert list(rows.compact({}, run, delay=True)["figures"]["delays_ms"]) == ["far"]
+    assert "delays_ms" not in rows.compact({}, run)["metrics"]
+    assert list(rows.compact({}, run, delay=True)["metrics"]["delays_ms"]) == ["far"]
 
 
 def test_goodput_is_described_only_beside_a_fair_share(run: Path) -> None:

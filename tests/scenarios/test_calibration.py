@@ -54,7 +54,7 @@ def test_no_link_carries_more_than_its_rate() -> None:
     """Two packets of 30 s at 1 Mb/s, which may straddle the ends of the time, are 0.08 %."""
     for name in paper.names():
         for row in paper.load(name).rows():
-            assert row["figures"]["summary"]["utilization"] <= 1.001, row["cell"]
+            assert row["metrics"]["summary"]["utilization"] <= 1.001, row["cell"]
 
 
 def test_laws_by_hand() -> None:

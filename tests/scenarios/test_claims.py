@@ -36,7 +36,7 @@ def test_claim_is_judged_by_its_interval(made_up: Paper) -> None:
 def test_changed_rows_change_the_verdict(made_up: Paper) -> None:
     def planted(row: dict[str, Any]) -> dict[str, Any]:
         if row["discipline"] == "good" and row["at"]["buffer"] == 200:
-            row["figures"]["summary"]["utilization"] -= 0.5
+            row["metrics"]["summary"]["utilization"] -= 0.5
         return row
 
     rewrite(made_up, planted)
@@ -50,7 +50,7 @@ def test_changed_rows_change_the_verdict(made_up: Paper) -> None:
 def test_one_outlier_makes_a_claim_inconclusive(made_up: Paper) -> None:
     def planted(row: dict[str, Any]) -> dict[str, Any]:
         if row["seed"] == 1:
-            row["figures"]["summary"]["utilization"] *= 0.8
+            row["metrics"]["summary"]["utilization"] *= 0.8
         return row
 
     rewrite(made_up, planted)
@@ -67,7 +67,7 @@ def test_ratio_is_judged_by_its_logarithm(made_up: Paper) -> None:
 
     def planted(row: dict[str, Any]) -> dict[str, Any]:
         good = {1: 0.4, 2: 0.6, 3: 0.9}[row["seed"]]
-        row["figures"]["summary"]["utilization"] = good if row["discipline"] == "good" else 0.1
+        row["metrics"]["summary"]["utilization"] = good if row["discipline"] == "good" else 0.1
         return row
 
     rewrite(made_up, planted)
@@ -107,7 +107,7 @@ def test_q_values_are_those_of_benjamini_and_hochberg(made_up: Paper) -> None:
 def test_verdict_counts_its_seeds(made_up: Paper) -> None:
     def planted(row: dict[str, Any]) -> dict[str, Any] | None:
         if row["discipline"] == "good":
-            row["figures"]["summary"]["utilization"] = 0.5
+            row["metrics"]["summary"]["utilization"] = 0.5
         return row if row["discipline"] == "good" or row["seed"] != 4 else None
 
     sweep = made_up.directory / "sweep.toml"
@@ -227,7 +227,7 @@ def test_each_decided_claim_has_one_kernel_and_one_version_of_each_module(name: 
 
 def test_an_interval_of_a_search_is_wider_by_a_step(made_up: Paper) -> None:
     """Ratios of 3.07, 3 and 2.94 are above 2.5. With steps of 1.5 they are above 1.9 only."""
-    rewrite(made_up, lambda row: {**row, "figures": {**row["figures"], "step": 1.5}})
+    rewrite(made_up, lambda row: {**row, "metrics": {**row["metrics"], "step": 1.5}})
     (made_up.directory / claims.CLAIMS).write_text(CLAIMS.replace("low = 1.5", "low = 2.5"))
     rewrite(
         made_up,
@@ -240,7 +240,7 @@ def test_an_interval_of_a_search_is_wider_by_a_step(made_up: Paper) -> None:
     assert (found.verdict, found.why_not) == ("inconclusive", "the interval lies across a bound")
     # Seeds that find the same value are no evidence that it is exact.
     assert found.p is None
-    rewrite(made_up, lambda row: {**row, "figures": {**row["figures"], "step": 1.01}})
+    rewrite(made_up, lambda row: {**row, "metrics": {**row["metrics"], "step": 1.01}})
     assert verdicts(made_up)["C2"].verdict == "confirmed"
 
 
@@ -341,7 +341,7 @@ def test_ratio_of_two_zeros_is_undefined(
             and row["seed"] == 2
             and row["at"].get("buffer") in buffers
         ):
-            row["figures"]["summary"]["utilization"] = 0.0
+            row["metrics"]["summary"]["utilization"] = 0.0
         return row
 
     rewrite(made_up, planted)
@@ -369,9 +369,9 @@ def test_ratio_to_zero_is_judged_by_its_inverse(
 ) -> None:
     def planted(row: dict[str, Any]) -> dict[str, Any]:
         if row["discipline"] == "bad":
-            row["figures"]["summary"]["utilization"] = 0.0 if row["seed"] in seeds else 0.3
+            row["metrics"]["summary"]["utilization"] = 0.0 if row["seed"] in seeds else 0.3
         else:
-            row["figures"]["summary"]["utilization"] = 0.9
+            row["metrics"]["summary"]["utilization"] = 0.9
         return row
 
     rewrite(made_up, planted)
@@ -402,7 +402,7 @@ def test_ratio_with_zero_and_infinity_is_inconclusive(made_up: Paper) -> None:
 
     def planted(row: dict[str, Any]) -> dict[str, Any]:
         if (row["discipline"], row["seed"]) in nothing:
-            row["figures"]["summary"]["utilization"] = 0.0
+            row["metrics"]["summary"]["utilization"] = 0.0
         return row
 
     rewrite(made_up, planted)

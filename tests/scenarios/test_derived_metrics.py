@@ -192,7 +192,7 @@ def test_points_are_compared_before_aggregation(more: dict[str, Any], folded: fl
                 "discipline": name,
                 "seed": 7,
                 "at": {"x": x},
-                "figures": {"summary": {"u": value}},
+                "metrics": {"summary": {"u": value}},
             }
             for name, values in (("one", (0.5, 0.9)), ("other", (0.1, 0.3)))
             for x, value in zip((1, 2), values, strict=True)

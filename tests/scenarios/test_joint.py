@@ -74,7 +74,7 @@ def row(discipline: str, seed: int, lost: float, **at: float) -> dict[str, Any]:
         "discipline": discipline,
         "seed": seed,
         "at": at,
-        "figures": {"lost": lost},
+        "metrics": {"lost": lost},
     }
 
 

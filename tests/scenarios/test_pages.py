@@ -241,7 +241,7 @@ def test_the_verdict_says_what_keeps_a_claim_from_being_decided(made_up: Paper) 
 
 def test_windows_that_hold_senders_back_are_reported_above_5_percent(made_up: Paper) -> None:
     def planted(row: dict) -> dict:
-        (group,) = row["figures"]["groups"].values()
+        (group,) = row["metrics"]["groups"].values()
         group["window_limited"] = {"good": 0.31, "bad": 0.04}.get(row["discipline"], 0)
         return row
 
@@ -270,7 +270,7 @@ def test_a_number_of_a_page_is_a_mean_of_rows_or_not_run(made_up: Paper) -> None
 
 def test_a_number_can_be_a_median(made_up: Paper) -> None:
     def planted(row: dict) -> dict:
-        row["figures"]["summary"]["utilization"] = {1: 0.1, 2: 0.9, 3: 0.8}[row["seed"]]
+        row["metrics"]["summary"]["utilization"] = {1: 0.1, 2: 0.9, 3: 0.8}[row["seed"]]
         return row
 
     rewrite(made_up, planted)

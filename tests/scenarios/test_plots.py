@@ -50,7 +50,7 @@ def test_distribution_is_drawn_for_the_cells_that_have_one(made_up: Paper) -> No
 
     def planted(row: dict[str, Any]) -> dict[str, Any]:
         if row["discipline"] == "good" and row["at"].get("buffer") == 200:
-            row["figures"]["delays_ms"] = {"all": [row["seed"] * (i + 1.0) for i in range(13)]}
+            row["metrics"]["delays_ms"] = {"all": [row["seed"] * (i + 1.0) for i in range(13)]}
         return row
 
     rewrite(made_up, planted)
@@ -161,7 +161,7 @@ def test_impossible_plots_over_time_are_refused(
 def test_a_point_needs_all_seeds(made_up: Paper) -> None:
     def planted(row: dict[str, Any]) -> dict[str, Any]:
         if row["seed"] == 2 and row["at"].get("buffer") == 100:
-            del row["figures"]["summary"]["utilization"]
+            del row["metrics"]["summary"]["utilization"]
         return row
 
     rewrite(made_up, planted)

@@ -36,7 +36,7 @@ def ranked(
             "at": {"buffer": buffer},
             "discipline": name,
             "seed": seed,
-            "figures": {"summary": {"utilization": use / 100 if buffer == 200 else 0.0}},
+            "metrics": {"summary": {"utilization": use / 100 if buffer == 200 else 0.0}},
         }
         for name, by_seed in values.items()
         for seed, use in enumerate(by_seed, 1)
@@ -135,7 +135,7 @@ def test_a_comparison_can_be_of_another_papers_experiment() -> None:
     )
     assert found[0].name == "tdrr"
     values = [
-        row["figures"]["summary"]["sd_over_fair_share"]
+        row["metrics"]["summary"]["sd_over_fair_share"]
         for row in load("buffers").rows()
         if (row["experiment"], row["discipline"], row["at"]) == ("share", "tdrr", at)
     ]

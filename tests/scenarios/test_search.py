@@ -30,7 +30,7 @@ def row(value: int, use: float, worst: float, module: str = "A") -> dict[str, An
         "cpu_s": 2.0,
         "bounds": {"T1": "abc"},
         "made": {"kernel": "7", "modules": {"sch_tdrr": module}},
-        "figures": {
+        "metrics": {
             "groups": {},
             "rate_bps": 1e8,
             "summary": {"utilization": use},
@@ -51,7 +51,7 @@ def finished(of: Callable[[int], dict[str, Any]]) -> dict[int, dict[str, Any]]:
 @pytest.mark.parametrize("needed", [1, *VALUES, 1000])
 def test_search_finds_what_trying_every_value_finds(needed: int) -> None:
     made = finished(lambda value: row(value, 1.0 if value >= needed else 0.9, 1.0))
-    figures = SEARCH.row(made)["figures"]
+    figures = SEARCH.row(made)["metrics"]
     expected = [value for value in VALUES if value >= needed]
     assert figures["smallest"] == ({"use": expected[0], "share": expected[0]} if expected else {})
     assert figures["at_least"]["use"] == (expected[0] if expected else VALUES[-1])
@@ -62,12 +62,12 @@ def test_criteria_have_results_of_their_own() -> None:
     made = finished(
         lambda value: row(value, 1.0 if value >= 16 else 0.9, 0.9 if value >= 128 else 0.5)
     )
-    assert SEARCH.row(made)["figures"]["smallest"] == {"use": 16, "share": 128}
+    assert SEARCH.row(made)["metrics"]["smallest"] == {"use": 16, "share": 128}
 
 
 def test_a_value_equal_to_the_least_meets_a_criterion() -> None:
     made = finished(lambda value: row(value, 0.99, 0.8))
-    assert SEARCH.row(made)["figures"]["smallest"]["share"] == 4
+    assert SEARCH.row(made)["metrics"]["smallest"]["share"] == 4
 
 
 def test_rows_of_a_finished_search_become_one_row() -> None:
@@ -77,7 +77,7 @@ def test_rows_of_a_finished_search_become_one_row() -> None:
     assert [one["experiment"] for one in folded] == ["other", "e"]
     assert folded[1]["at"] == {"flows": 16}
     assert folded[1]["cpu_s"] == 2.0 * len(made)
-    assert folded[1]["figures"]["summary"] == {"utilization": 1.0}
+    assert folded[1]["metrics"]["summary"] == {"utilization": 1.0}
 
 
 def test_an_unfinished_search_has_no_row() -> None:
@@ -108,8 +108,8 @@ def test_a_search_tells_of_bounds_and_modules_that_changed_while_it_ran() -> Non
 
 def test_a_search_is_as_exact_as_its_longest_step() -> None:
     made = finished(lambda value: row(value, 1.0, 1.0))
-    assert SEARCH.row(made)["figures"]["step"] == 2
-    assert Search("buffer", [4, 6, 8, 11], LEAST).row(made)["figures"]["step"] == 1.5
+    assert SEARCH.row(made)["metrics"]["step"] == 2
+    assert Search("buffer", [4, 6, 8, 11], LEAST).row(made)["metrics"]["step"] == 1.5
 
 
 def test_the_worst_share_is_of_5_percent_of_the_flows_and_of_one_at_least() -> None:

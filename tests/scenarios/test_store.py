@@ -35,7 +35,7 @@ ROW: dict[str, Any] = {
     "digest": "0123456789abcdef",
     "cpu_s": 6.0,
     "virtual_s": 50.5,
-    "figures": {
+    "metrics": {
         "summary": {"utilization": 0.5, "dropped": 3, "jain": 0.1, "sd": 0.123456},
         "long": {"third": 1 / 3},
         "payload": {"udp": 972},
@@ -54,7 +54,7 @@ def other(**changed: Any) -> dict[str, Any]:
         "cell": "b-1",
         "at": {},
         "bounds": {},
-        "figures": {"summary": {"utilization": 1}, "payload": {}, "offered_bps": {}},
+        "metrics": {"summary": {"utilization": 1}, "payload": {}, "offered_bps": {}},
         **changed,
     }
 

@@ -45,7 +45,7 @@ def test_cells_are_valid_runs_and_claims_can_be_computed(name: str) -> None:
             "discipline": cell.discipline,
             "at": {axis: value for axis, value in cell.at.items() if axis in cell.experiment.axes},
             "seed": cell.seed,
-            "figures": plausible(facts_of(cell)),
+            "metrics": plausible(facts_of(cell)),
         }
         for cell in cells
     ]
@@ -101,7 +101,7 @@ def test_every_row_is_of_a_cell_and_says_what_made_it(name: str, profile: str) -
 def test_rows_have_each_flows_goodput_where_the_sweep_asks_for_it() -> None:
     one = paper.load("kantawala2001")
     asked = {cell.name: cell.keeps_flows for cell in one.cells()}
-    kept = {row["cell"]: "flows_bps" in row["figures"] for row in one.stored()}
+    kept = {row["cell"]: "flows_bps" in row["metrics"] for row in one.stored()}
     assert set(kept.values()) == {True, False}
     assert kept == {name: asked[name] for name in kept}
 
@@ -132,7 +132,7 @@ def test_goodput_does_not_exceed_what_crossed_the_link(profile: str) -> None:
     After a first slow start with many losses, this can be a tenth of all data.
     """
     for row in paper.load("kantawala2001", profile=profile).stored():
-        summary = row["figures"]["summary"]
+        summary = row["metrics"]["summary"]
         assert summary["goodput_bps"]["mean"] < 1.02 * summary["fair_share_bps"], row["cell"]
 
 
