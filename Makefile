@@ -39,7 +39,7 @@ help: ## list the targets
 	@echo "  AQM_OLD_PARENTS=1  build with the protections that kernels without the fixes of 2025 need"
 	@echo "  KIND=KIND, SECONDS=N  what make fuzz looks at, and for how long"
 	@echo "  QUICK=1     of a paper what takes minutes, with a seed or so, a report, and no page"
-	@echo "  ERA=today   of a paper only the cells with the TCP of today (or: own, bbr, drops, paced)"
+	@echo "  TCP_PROFILE=today  of a paper only the cells with the TCP of today (or: own, bbr, drops, paced)"
 	@echo "  PROFILE=slurm  a paper's cells on a cluster: docs/cluster.md"
 	@echo "  TESTS=...   run these tests only: make test TESTS=tests/oracle/tdrr"
 	@echo "              one of them: make test TESTS=\"tests/build/test_build.py -k clang\""
@@ -144,7 +144,7 @@ demo-picture: demo ## the picture of its report in docs
 # As long as its cells take; interrupted, the same command goes on. All cores, or JOBS. ARGS are
 # further options of netns-scenarios/paper.
 paper-%: $(if $(PROFILE),setup-sweeps,setup) ## run what is missing of a paper's cells, and write its page in docs/results
-	netns-scenarios/paper $* $(if $(ERA),--era $(ERA)) \
+	netns-scenarios/paper $* $(if $(TCP_PROFILE)$(ERA),--tcp-profile $(or $(TCP_PROFILE),$(ERA))) \
 		$(if $(JOBS),--jobs $(JOBS)) $(if $(PROFILE),--profile $(PROFILE)) $(if $(QUICK),--quick) $(ARGS)
 
 ledger: setup ## write docs/results from the claims and results that are in the repository

@@ -34,7 +34,7 @@ SCENARIO = Scenario(
         Param("flows", 4, "flows", "TCP sources per continent", 1, 100),
         access(0.0),
         *with_defaults(BOTTLENECK, rate=20.0),
-        *with_defaults(TCP, era="today"),
+        *with_defaults(TCP, tcp_profile="today"),
         *TIME,
     ),
     groups,

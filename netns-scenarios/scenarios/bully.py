@@ -59,7 +59,7 @@ SCENARIO = Scenario(
     (
         *PARAMS,
         *with_defaults(BOTTLENECK, rate=50.0),
-        *with_defaults(TCP, era="today"),
+        *with_defaults(TCP, tcp_profile="today"),
         *with_defaults(TIME_FLOWGEN, warmup=5.0, duration=15.0),
     ),
     groups,

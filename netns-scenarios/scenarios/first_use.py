@@ -41,7 +41,7 @@ SCENARIO = Scenario(
     (
         *PARAMS,
         *with_defaults(BOTTLENECK, rate=100.0),
-        *with_defaults(TCP, era="today", window=64000),
+        *with_defaults(TCP, tcp_profile="today", window=64000),
         *with_defaults(TIME_FLOWGEN, warmup=5.0, duration=20.0, probe="on", probe_size=100),
     ),
     groups,

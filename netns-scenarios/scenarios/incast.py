@@ -84,7 +84,7 @@ SCENARIO = Scenario(
     (
         *PARAMS,
         *with_defaults(BOTTLENECK, rate=1000.0),
-        *with_defaults(TCP, era="today"),
+        *with_defaults(TCP, tcp_profile="today"),
         *with_defaults(
             [p for p in TIME_FLOWGEN if p.name not in ("duration", "spread")], warmup=2.0
         ),

@@ -28,7 +28,7 @@ SCENARIO = Scenario(
         *with_defaults(
             [p for p in (*BOTTLENECK, *TCP, *TIME_FLOWGEN) if p.name not in NO_EFFECT],
             rate=50.0,
-            era="today",
+            tcp_profile="today",
             warmup=0.0,
             duration=10.0,
             probe="on",

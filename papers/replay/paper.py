@@ -186,7 +186,7 @@ class Paper:
 
 @functools.cache
 def _parameters(scenario: str) -> frozenset[str]:
-    return frozenset(p.name for p in find(scenario).params)
+    return frozenset(name for p in find(scenario).params for name in p.names)
 
 
 def words(

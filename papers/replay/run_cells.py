@@ -94,8 +94,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         help="a small part, in minutes, with a report of its runs; the repository is left alone",
     )
     parser.add_argument(
+        "--tcp-profile",
         "--era",
-        metavar="ERA",
+        metavar="PROFILE",
         help=f'only this TCP profile; default: all, "{OWN}" first, and with --quick only "{OWN}"',
     )
     parser.add_argument("--claims", nargs="+", metavar="ID", help="only cells that these need")
@@ -111,11 +112,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--disciplines", nargs="+", metavar="NAME", help="only these")
     args = parser.parse_args(argv)
-    profiles = load(args.name).profiles
-    if args.era and args.era not in profiles:
-        parser.error(f"--era: {args.era} given, {args.name} has {', '.join(profiles)}")
-    if args.figures and args.era not in (None, OWN):
-        parser.error(f"--figures: plots over time have the paper's own TCP profile, not {args.era}")
+    profiles, asked = load(args.name).profiles, args.tcp_profile
+    if asked and asked not in profiles:
+        parser.error(f"--tcp-profile: {asked} given, {args.name} has {', '.join(profiles)}")
+    if args.figures and asked not in (None, OWN):
+        parser.error(f"--figures: plots over time have the paper's own TCP profile, not {asked}")
     if args.figures and (args.claims or args.quick):
         parser.error("--figures: no claim and no quick look needs plots over time")
     try:
@@ -125,7 +126,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     failed = []
     own_alone = args.quick or args.figures
     try:
-        for profile in (args.era,) if args.era else profiles[:1] if own_alone else profiles:
+        for profile in (asked,) if asked else profiles[:1] if own_alone else profiles:
             failed += _replay(args, load(args.name, quick=args.quick, profile=profile))
     except KeyboardInterrupt:
         print("paper: interrupted; the same command goes on", file=sys.stderr)

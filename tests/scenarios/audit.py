@@ -257,7 +257,7 @@ COMMON = {
     # Half of the run with a shorter queue
     "change": Case("0.5 limit 2", deep("summary.queue_delay_ms.mean"), grows=False),
     "trace": Case("half", carried, grows=False),
-    "era": Case("today", mss, grows=False),
+    "tcp_profile": Case("today", mss, grows=False),
     "cc": Case(
         "vegas",
         deep("summary.queue_packets.mean"),
@@ -295,7 +295,7 @@ OWN = {
             "vegas",
             deep("summary.queue_packets.mean"),
             grows=False,
-            more=("cc=reno", "era=today", "warmup=1"),
+            more=("cc=reno", "tcp_profile=today", "warmup=1"),
             qdisc="pfifo limit 100",
         ),
         "end_flows": Case("4", flows("end")),
@@ -315,7 +315,7 @@ OWN = {
     "first-use": {
         "flows": Case("3", flows("bulk")),
         "rtt": Case("50", least_rtt("bulk")),
-        "era": Case("2001", mss),
+        "tcp_profile": Case("2001", mss),
         "rto_min": Case(
             "1000", deep("timeouts"), grows=False, qdisc=TINY, more=("rate=1", "flows=6")
         ),
@@ -333,7 +333,7 @@ OWN = {
     "bully": {
         "flows": Case("4", flows("rest")),
         "rtt": Case("50", least_rtt("rest")),
-        "era": Case("2001", mss),
+        "tcp_profile": Case("2001", mss),
         "bully": Case("udp", count("flows.csv", kind="udp")),
         "bully_flows": Case("3", flows("bully")),
         "bully_rate": Case(
@@ -348,7 +348,7 @@ OWN = {
         "every": Case("1", deep("virtual_seconds"), grows=None, moves="up", more=("warmup=1",)),
         "skew": Case("300", deep("summary.dropped"), grows=False),
         "rtt": Case("30", least_rtt()),
-        "era": Case("2001", mss),
+        "tcp_profile": Case("2001", mss),
         # Traffic begins with the last round of the warm-up, whatever its length.
         "warmup": Case("1", deep("virtual_seconds"), grows=None, moves="up"),
         "rate": Case("2", deep("groups.senders.completion_s.mean")),
@@ -377,7 +377,7 @@ OWN = {
     },
     "programs": {
         "rtt": Case("150", carried, grows=False),
-        "era": Case("2001", carried, grows=False, more=("rtt=150", "rate=20")),
+        "tcp_profile": Case("2001", carried, grows=False, more=("rtt=150", "rate=20")),
         "ip": Case("6", lambda done: str(done.result["programs"]).count("fd00")),
         "duration": Case("3", deep("virtual_seconds")),
         "rto_min": Case(

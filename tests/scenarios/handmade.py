@@ -27,7 +27,7 @@ RUN = {
         "rate": 1,
         "access": 10,
         "rtt": 40,
-        "era": "2001",
+        "tcp_profile": "2001",
         "duration": 2,
         "warmup": 1,
         "sample": 1000,

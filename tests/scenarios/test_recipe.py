@@ -70,7 +70,9 @@ def test_fair_share_is_the_payload_of_an_equal_share() -> None:
     # 5 Mb/s * (1500 - 20 - 20) / 1514
     assert recipe_of()[1].fair_share_bps == pytest.approx(5e6 * 1460 / 1514)
     # timestamps take 12 more bytes
-    assert recipe_of("era=today")[1].fair_share_bps == pytest.approx(5e6 * 1448 / 1514)
+    today = recipe_of("tcp_profile=today")
+    assert today[1].fair_share_bps == pytest.approx(5e6 * 1448 / 1514)
+    assert recipe_of("era=today") == today  # its name in older versions
     assert recipe_of("ip=6")[1].fair_share_bps == pytest.approx(5e6 * 1440 / 1514)
     # the access link limits if it is slower; access=0 means no limit
     assert recipe_of("flows=10")[1].fair_share_bps == pytest.approx(10e6 * 1460 / 1514)
@@ -185,7 +187,10 @@ def test_number_of_flows_is_limited_by_addresses() -> None:
         (["dumbbell", "--set", "flows=0"], "flows: 0 given, allowed: 1 to 10000 flows"),
         (["dumbbell", "--set", "rtt=soon"], 'rtt: "soon" given, needs a number from 0 to'),
         (["dumbbell", "--set", "flows=1.5"], 'flows: "1.5" given, needs a whole number'),
-        (["dumbbell", "--set", "era=1999"], 'era: "1999" given, allowed: 2001 | 2001-sack | today'),
+        (
+            ["dumbbell", "--set", "tcp_profile=1999"],
+            'tcp_profile: "1999" given, allowed: 2001 | 2001-sack | today',
+        ),
         (["dumbbell", "--set", "rtt"], '--set "rtt": needs NAME=VALUE'),
         (
             ["arrivals", "--set", "forward=" + ",".join(["8@0-1"] * 8)],

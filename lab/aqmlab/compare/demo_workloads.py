@@ -194,7 +194,14 @@ WORKLOADS = {
     # Half of docs/results/buffers.md: 256 flows, 500 Mb/s and 64 packets.
     "small-buffer": workload(
         "dumbbell",
-        {"flows": 128, "rate": 250, "access": 100, "era": "today", "warmup": 5, "duration": 8},
+        {
+            "flows": 128,
+            "rate": 250,
+            "access": 100,
+            "tcp_profile": "today",
+            "warmup": 5,
+            "duration": 8,
+        },
         32,
         250,
         ("pfifo", "red", "sfq", "fq_codel", "fq_pie", "cake", "dualpi2", "lqd"),

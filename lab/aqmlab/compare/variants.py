@@ -72,7 +72,7 @@ def workloads(
     Raises UserError for a parameter or a value that the scenario does not have.
     """
     scenario = find(one.scenario)
-    known = [p.name for p in scenario.params]
+    known = [name for p in scenario.params for name in p.names]
     for key in given:
         if key not in known:
             raise UserError(

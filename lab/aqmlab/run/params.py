@@ -18,6 +18,7 @@ class Param:
     low, high: range of a number, inclusive
     choices: allowed texts; empty: any text
     needs: other parameters, and the values of them with which this one has an effect
+    alias: the name in older versions, which is still accepted
     """
 
     name: str
@@ -28,6 +29,12 @@ class Param:
     high: float = 0.0
     choices: tuple[str, ...] = ()
     needs: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    alias: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names that settings may use."""
+        return (self.name, self.alias) if self.alias else (self.name,)
 
     def allowed(self) -> str:
         """Return the range or the choices as text."""
@@ -60,15 +67,15 @@ def resolve(params: Sequence[Param], settings: Sequence[str]) -> dict[str, Value
 
     Raises UserError, also for a changed parameter that has no effect beside the others.
     """
-    by_name = {p.name: p for p in params}
+    by_name = {name: p for p in params for name in p.names}
     values = {p.name: p.default for p in params}
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals:
             raise UserError(f'--set "{setting}": needs NAME=VALUE')
         if name not in by_name:
-            raise unknown("parameter", name, by_name)
-        values[name] = by_name[name].parse(text)
+            raise unknown("parameter", name, values)
+        values[by_name[name].name] = by_name[name].parse(text)
     for p in params:
         for other, wanted in p.needs if values[p.name] != p.default else ():
             if values[other] not in wanted:

@@ -148,7 +148,7 @@ def attach(recipe: Recipe, programs: Sequence[Program], settings: Settings) -> R
             for line in batch.lines
             if line.startswith("route add") and " via " in line
         )
-        options = " ".join(settings.era.route)
+        options = " ".join(settings.tcp_profile.route)
         lines[source_netns] = [
             f"addr add {source}/{length} dev lo {nodad}",
             f"route add {sink}/{length} via {way} src {source} {options}",

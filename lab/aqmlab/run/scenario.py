@@ -160,7 +160,7 @@ def compose(
     recipe = build(
         groups,
         settings.bottleneck,
-        settings.era,
+        settings.tcp_profile,
         tcp_ecn=settings.tcp_ecn,
         ip=settings.ip,
         mtu=settings.count("mtu"),

@@ -56,17 +56,18 @@ AMPLE_KB = 2000
 TCP_ECN = {"on": "1", "accecn": "3"}
 TCP = (
     Param(
-        "era",
+        "tcp_profile",
         "2001",
         "",
         "2001: Reno as in the papers; 2001-sack: with SACK; today: the kernel's defaults",
         choices=tuple(PROFILES),
+        alias="era",
     ),
     Param(
         "cc",
         "auto",
         "",
-        "congestion control that the kernel has, or reno90 (tcp/tcp_reno90.c); auto: the era's",
+        "congestion control that the kernel has, or reno90 (tcp/tcp_reno90.c); auto: the profile's",
     ),
     Param(
         "ecn",
@@ -160,12 +161,13 @@ def with_defaults(params: Sequence[Param], **defaults: Value) -> tuple[Param, ..
 
     Raises ValueError if `params` has no parameter of this name.
     """
-    names = [p.name for p in params]
-    if missing := [name for name in defaults if name not in names]:
+    by_name = {name: p.name for p in params for name in p.names}
+    if missing := [name for name in defaults if name not in by_name]:
         raise ValueError(
-            f"with_defaults: no parameter {', '.join(missing)} among {', '.join(names)}"
+            f"with_defaults: no parameter {', '.join(missing)} among {', '.join(by_name)}"
         )
-    return tuple(replace(p, default=defaults.get(p.name, p.default)) for p in params)
+    new = {by_name[name]: value for name, value in defaults.items()}
+    return tuple(replace(p, default=new.get(p.name, p.default)) for p in params)
 
 
 @dataclass(frozen=True)
@@ -197,20 +199,20 @@ class Settings:
         return self.values.get(name) == "on"
 
     @property
-    def era(self) -> TcpProfile:
+    def tcp_profile(self) -> TcpProfile:
         """Return the TCP profile, with the shortest timeout and pacing as set."""
-        era, least_ms = PROFILES[self.text("era")], self.count("rto_min")
+        profile, least_ms = PROFILES[self.text("tcp_profile")], self.count("rto_min")
         if least_ms:
-            era = replace(era, route=(*era.route, "rto_min", f"{least_ms}ms"))
+            profile = replace(profile, route=(*profile.route, "rto_min", f"{least_ms}ms"))
         # Without access links there is no fq, and TCP paces nothing.
         faster = self.values.get("access") and not self.on("pacing")
-        return replace(era, sysctls={**era.sysctls, **UNPACED}) if faster else era
+        return replace(profile, sysctls={**profile.sysctls, **UNPACED}) if faster else profile
 
     @property
     def congestion_control(self) -> str:
         """Return the name of the congestion control."""
         cc = self.text("cc")
-        return self.era.congestion_control if cc == "auto" else cc
+        return self.tcp_profile.congestion_control if cc == "auto" else cc
 
     @property
     def tcp_ecn(self) -> str:
@@ -243,7 +245,7 @@ class Settings:
     @property
     def payload(self) -> float:
         """Return the share of payload in a full packet at the bottleneck, 0..1."""
-        return payload_share(self.count("mtu"), self.ip, self.era)
+        return payload_share(self.count("mtu"), self.ip, self.tcp_profile)
 
     @property
     def generator(self) -> str:

@@ -124,9 +124,9 @@ def gso_packets(mtu: int) -> int:
     return math.ceil(GSO_BYTES / (mtu - IP_HEADER[6] - 32))
 
 
-def payload_share(mtu: int, ip: int, era: TcpProfile) -> float:
+def payload_share(mtu: int, ip: int, profile: TcpProfile) -> float:
     """Return the share of payload in a full packet, 0..1."""
-    return (mtu - IP_HEADER[ip] - era.header_bytes) / frame_bytes(mtu)
+    return (mtu - IP_HEADER[ip] - profile.header_bytes) / frame_bytes(mtu)
 
 
 def default_network(
@@ -168,7 +168,7 @@ def _addressed(groups: Sequence[Group], onward: Sequence[Link], ip: int) -> None
 def build(
     groups: Sequence[Group],
     bottleneck: Bottleneck,
-    era: TcpProfile,
+    profile: TcpProfile,
     *,
     tcp_ecn: str,
     ip: int,
@@ -198,7 +198,7 @@ def build(
     ip_lines: dict[str | None, list[str]] = {}
     for link in (*onward, *links):
         _merge(ip_lines, link.commands(ip, mtu, "" if offloads else "gso_max_segs 1 "))
-    route = " ".join(era.route)
+    route = " ".join(profile.route)
     tc_lines: dict[str | None, list[str]] = {}
     traced = [hop for hop, crossing in layout.shaped if network.way(crossing).trace]
     for hop, crossing in layout.shaped:
@@ -292,7 +292,7 @@ def build(
                 }
             )
 
-    hosts = {f"net/ipv4/{name}": value for name, (value, _) in era.sysctls.items()}
+    hosts = {f"net/ipv4/{name}": value for name, (value, _) in profile.sysctls.items()}
     hosts["net/ipv4/tcp_ecn"] = tcp_ecn
     if ip == 4:
         family = {"net/ipv6/conf/all/disable_ipv6": "1", "net/ipv6/conf/default/disable_ipv6": "1"}
