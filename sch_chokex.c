@@ -266,15 +266,25 @@ static u32 chokex_min_th(u32 limit, u32 max_th)
 	return max_th ? min(min_th, max_th / 2) : min_th;
 }
 
+/*
+ * Return the default limit. The other threshold is derived from it, so a larger MTU
+ * must not lower it below one that is given in packets.
+ */
+static u32 chokex_limit(const struct Qdisc *sch, const struct chokex_params *p)
+{
+	u32 mtu = p->min || p->max ? 0 : READ_ONCE(qdisc_dev(sch)->mtu);
+
+	return min_t(u32, fifo_limit(p->bandwidth, mtu, p->memory_limit),
+		     CHOKEX_MAX_LIMIT);
+}
+
 /* Fill in the defaults, compute the parameters, and reject contradictions. */
 static int chokex_derive(struct Qdisc *sch, struct chokex_params *p,
 			 struct netlink_ext_ack *extack)
 {
 	p->bandwidth = aqm_rate(sch, p->bandwidth);
 	p->memory_limit = p->memory_limit ?: aqm_memory(p->limit, p->bandwidth);
-	p->limit = p->limit ?: min_t(u32, aqm_fifo_limit(sch, p->bandwidth,
-							p->memory_limit),
-			       CHOKEX_MAX_LIMIT);
+	p->limit = p->limit ?: chokex_limit(sch, p);
 	p->min = p->min ?: chokex_min_th(p->limit, p->max);
 	p->max = p->max ?: max(DIV_ROUND_UP(p->min + p->limit, 2), 2U);
 	p->weight = p->weight ?: red_queue_weight(p->bandwidth, p->avpkt,

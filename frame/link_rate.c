@@ -143,6 +143,11 @@ static void aqm_new_rate(struct Qdisc *sch, u64 rate, bool measured)
 	given = aqm_copy(sch);
 	if (given)
 		err = aqm_apply_at(sch, given, rate, measured);
+	/* At the rate before, derived options still follow a new MTU. */
+	if (given && err && rate != lr->rate) {
+		aqm_options_again(q->kind->options, given);
+		q->kind->apply(sch, given, NULL);
+	}
 	kfree(given);
 	if (!err || rate == lr->rate)
 		return;

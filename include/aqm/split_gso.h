@@ -59,7 +59,7 @@ split_gso_segments(struct sk_buff *segments, struct Qdisc *sch,
  *
  * Return: the verdict.
  */
-static noinline int
+static noinline __maybe_unused int
 split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		  struct sk_buff **to_free, bool split, u32 class,
 		  int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch,

@@ -53,8 +53,8 @@ def seconds(mbps: float) -> float:
 
 
 def seeds(kind: str, link: Link) -> range:
-    """Return the seeds. One flow under blue uses 6 % more or less of a slow link."""
-    varies = kind == "blue" and link.settings["flows"] == 1 and link.mbps <= 20
+    """Return the seeds. One flow under blue or ared uses some % more or less of a slow link."""
+    varies = kind in ("blue", "ared") and link.settings["flows"] == 1 and link.mbps <= 20
     return range(1, 4 if varies else 2)
 
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include <aqm/kind.h>
+#include <aqm/frame.h>
 
 #include "world.h"
 
@@ -76,6 +76,9 @@ static u64 value_of(const struct aqm_option *o)
 	return how & 64 ? o->greatest - off : o->least + off;
 }
 
+/* The discipline's options; read from its first instance. */
+static const struct aqm_options *known_options;
+
 /*
  * Write up to six options, as raw_options() reads them. Most lists are short,
  * because independent values seldom agree. The ranges come from the table that
@@ -83,8 +86,7 @@ static u64 value_of(const struct aqm_option *o)
  */
 static u32 write_options(char *text, size_t room)
 {
-	const struct aqm_options *set =
-		container_of(world_ops, struct aqm_kind, ops)->options;
+	const struct aqm_options *set = known_options;
 	u32 left = min(below(7), below(7)), n = 0;
 	u32 used = snprintf(text, room, "raw ");
 	const struct aqm_option *o;
@@ -235,6 +237,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	struct world *w = world_new("raw ", "", 1, &error);
 
 	/* This loads the module. */
+	known_options = aqm_queue(w->kind)->kind->options;
 	world_free(w);
 	world_stderr = dup(2);
 	world_most_alloc = 1 << 20;	/* a million queues take too long */

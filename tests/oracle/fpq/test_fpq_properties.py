@@ -128,7 +128,8 @@ def test_change_without_memory_changes_nothing() -> None:
         for flow in range(12):
             w.enqueue(flow=flow, len=1514)
         st = w.named()
-        w.fail_alloc()
-        with pytest.raises(Exception, match="no memory for the vector"):
-            w.change("vector 1000 limit 2")
+        for which, said in enumerate(("Cannot allocate memory", "no memory for the vector"), 1):
+            w.fail_alloc(which)
+            with pytest.raises(Exception, match=said):
+                w.change("vector 1000 limit 2")
         assert w.named() == st

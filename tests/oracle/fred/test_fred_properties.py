@@ -244,9 +244,10 @@ def test_memory_is_bounded_and_failed_change_has_no_effect() -> None:
         st = w.named()
         assert 0 < st["memory_used"] <= 20_000
         assert st["drop_memory"] == w.stats().drops > 0
-        w.fail_alloc()
-        with pytest.raises(Exception, match="no memory for the flows"):
-            w.change("limit 2")
+        for which, said in enumerate(("Cannot allocate memory", "no memory for the flows"), 1):
+            w.fail_alloc(which)
+            with pytest.raises(Exception, match=said):
+                w.change("limit 2")
         assert w.named() == st
         w.change("memory_limit 5000")
         assert 0 < w.named()["memory_used"] <= 5_000

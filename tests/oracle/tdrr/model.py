@@ -26,6 +26,8 @@ NOTHING = 2**-23
 INTERVAL = 0.1
 # A sample of the rate: seconds, or bytes, but at least so many seconds and departures.
 SAMPLE, SAMPLE_BYTES, SHORTEST, SAMPLE_PACKETS = 0.01, 400_000, 0.00025, 8
+# The longest a sample must be when samples jump to and fro, s, and the departures of a short one.
+LONGEST, FEW = 0.5, 3
 # The clock is read about once in so many seconds, and at least every so many departures.
 LOOK, SPACING = 0.001, 64
 EXACT = 1e-12  # of times, s
@@ -44,7 +46,10 @@ class Delay:
     least: backlog that is never too long, bytes
     rate, last: the rate, and the last sample, byte/s
     since, sent, packets: of the sample that has begun: its time, and what left since then
+    span, falls: how long a sample must be, s, and whether the last jump of samples was downwards
+    burst: the last sample of a queue that ran empty, if it was far above the rate, byte/s
     emptied: the buffer was empty since the last look at the clock
+    seen: what had left at the last look since the sample began: bytes and packets
     looked, spacing, wait: time of this look, departures between looks, and departures to come
     next: when the next signal is due, or None if the delay is not too long
     """
@@ -56,7 +61,11 @@ class Delay:
     since: float = 0.0
     sent: int = 0
     packets: int = 0
+    span: float = SAMPLE
+    falls: bool = False
+    burst: float = 0.0
     emptied: bool = True
+    seen: tuple[int, int] = (0, 0)
     looked: float = 0.0
     spacing: int = 0
     wait: int = 0
@@ -71,25 +80,57 @@ class Delay:
             self.wait -= 1
             return
         gap = now - self.looked
-        if not self.spacing:
+        # A departure that leaves the buffer empty is known by itself only if each one is looked at.
+        known = (self.sent, self.packets, now)
+        if self.emptied and self.spacing > 1:
+            known = (*self.seen, self.looked)
+        first = not self.spacing
+        if first:
             self.spacing = 1
         elif gap > LOOK + EXACT:
             self.spacing = max(self.spacing // 2, 1)
         elif gap < LOOK / 4 - EXACT:
             self.spacing = min(2 * self.spacing, SPACING)
         self.looked, self.wait = now, self.spacing - 1
-        busy = now - self.since + EXACT
-        if not self.emptied:
-            if self.packets < SAMPLE_PACKETS or busy < SHORTEST:
-                return
-            if busy < SAMPLE and self.sent < SAMPLE_BYTES:
-                return
-            sample = self.sent / (now - self.since)
-            before = sample if self.rate is None else self.rate
-            _, self.rate, _ = sorted((before, self.last or sample, sample))
-            self.last = sample
-        self.since, self.sent, self.packets = now, 0, 0
+        self.seen = (self.sent, self.packets)
+        if self.emptied:
+            if not first:
+                self.ran_empty(*known)
+        elif not self.sampled(now):
+            return
+        self.since, self.sent, self.packets, self.seen = now, 0, 0, (0, 0)
         self.emptied = not waiting
+
+    def sampled(self, now: float) -> bool:
+        """Take a sample of a busy buffer, and return whether it is long enough."""
+        busy = now - self.since + EXACT
+        if self.packets < SAMPLE_PACKETS or busy < SHORTEST:
+            return False
+        if busy < self.span and (self.span > SAMPLE or self.sent < SAMPLE_BYTES):
+            return False
+        sample = self.sent / (now - self.since)
+        if self.rate is not None and max(self.last, sample) > 2 * min(self.last, sample):
+            falls = sample < self.last
+            if falls != self.falls:
+                self.span = min(2 * self.span, LONGEST)
+            self.falls = falls
+        else:
+            self.span = max(7 / 8 * self.span, SAMPLE)
+        before = sample if self.rate is None else self.rate
+        _, self.rate, _ = sorted((before, self.last or sample, sample))
+        self.last, self.burst = sample, 0.0
+        return True
+
+    def ran_empty(self, sent: int, packets: int, at: float) -> None:
+        """Two short samples, far above the rate, raise it by a quarter at most."""
+        busy = at - self.since + EXACT
+        if self.rate is None or packets < FEW or busy < SHORTEST:
+            return
+        before, self.burst = self.burst, sent / (at - self.since)
+        if self.burst * 5 / 8 <= self.rate:
+            self.burst = 0.0
+        if min(self.burst, before) > self.rate:
+            self.rate = self.last = min(self.burst, before, 1.25 * self.rate)
 
     def is_due(self, backlog: int, queues: int, now: float) -> bool:
         """Return whether a signal is due at a departure, before it."""
