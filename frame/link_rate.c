@@ -3,6 +3,7 @@
 #include <linux/ethtool.h>
 #include <linux/hashtable.h>
 #include <linux/minmax.h>
+#include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
 #include <net/sch_generic.h>
@@ -269,16 +270,51 @@ static int aqm_replace(const struct Qdisc_ops *old, const struct Qdisc_ops *new)
 	return slot ? 0 : -ENOSPC;
 }
 
+/*
+ * The first qdisc brings the notifier. With an init function of its own, this module
+ * would stir the kernel's random numbers once more than a qdisc alone, and change
+ * every result of the lab.
+ */
+static DEFINE_MUTEX(aqm_users_lock);
+static u32 aqm_users;
+
+static int aqm_get(void)
+{
+	int err = 0;
+
+	mutex_lock(&aqm_users_lock);
+	if (!aqm_users)
+		err = register_netdevice_notifier(&aqm_notifier);
+	if (!err)
+		aqm_users++;
+	mutex_unlock(&aqm_users_lock);
+	return err;
+}
+
+static void aqm_put(void)
+{
+	mutex_lock(&aqm_users_lock);
+	if (!--aqm_users)
+		unregister_netdevice_notifier(&aqm_notifier);
+	mutex_unlock(&aqm_users_lock);
+}
+
 /* Register a qdisc whose private data begin with struct aqm_queue. Return: 0 or an error */
 int aqm_register(struct Qdisc_ops *ops)
 {
-	int err = aqm_replace(NULL, ops);
+	int err = aqm_get();
 
 	if (err)
 		return err;
-	err = register_qdisc(ops);
+	err = aqm_replace(NULL, ops);
 	if (err)
-		aqm_replace(ops, NULL);
+		goto put;
+	err = register_qdisc(ops);
+	if (!err)
+		return 0;
+	aqm_replace(ops, NULL);
+put:
+	aqm_put();
 	return err;
 }
 EXPORT_SYMBOL_GPL(aqm_register);
@@ -287,21 +323,10 @@ void aqm_unregister(struct Qdisc_ops *ops)
 {
 	unregister_qdisc(ops);
 	aqm_replace(ops, NULL);
+	aqm_put();
 }
 EXPORT_SYMBOL_GPL(aqm_unregister);
 
-static int __init aqm_frame_init(void)
-{
-	return register_netdevice_notifier(&aqm_notifier);
-}
-
-static void __exit aqm_frame_exit(void)
-{
-	unregister_netdevice_notifier(&aqm_notifier);
-}
-
-module_init(aqm_frame_init);
-module_exit(aqm_frame_exit);
 MODULE_DESCRIPTION("Common part of the qdiscs of sch-aqm");
 MODULE_INFO(protections, OLD_PARENTS_NAME);
 MODULE_AUTHOR("The sch-aqm maintainers");

@@ -110,9 +110,6 @@ struct module;
 #ifdef USERSPACE_INNER	/* for its types alone */
 #define module_init(fn)		struct userspace_no_init
 #define module_exit(fn)		struct userspace_no_exit
-#elif defined(USERSPACE_FRAME)
-#define module_init(fn)		int userspace_frame_init(void) { return fn(); }
-#define module_exit(fn)		void userspace_frame_exit(void) { fn(); }
 #else
 #define module_init(fn)		int userspace_module_init(void) { return fn(); }
 #define module_exit(fn)		void userspace_module_exit(void) { fn(); }
@@ -125,8 +122,6 @@ struct module;
 #define MODULE_ALIAS(x)
 #define MODULE_ALIAS_NET_SCH(x)	struct userspace_no_alias
 
-int userspace_frame_init(void);
-void userspace_frame_exit(void);
 int userspace_module_init(void);
 void userspace_module_exit(void);
 
@@ -205,6 +200,10 @@ void userspace_assert_locked(void);
 void userspace_unlock(void);
 #define ASSERT_RTNL()		do { } while (0)
 #define rtnl_lock()		do { } while (0)
+#define DEFINE_MUTEX(x)		struct mutex x
+struct mutex { bool locked; };
+#define mutex_lock(x)		((x)->locked = true)
+#define mutex_unlock(x)		((x)->locked = false)
 #define rtnl_trylock()		true
 #define rtnl_unlock()		do { } while (0)
 #define rcu_dereference_bh(p)	(p)

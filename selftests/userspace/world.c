@@ -122,8 +122,6 @@ static void module_loaded(void)
 	if (world_ops)
 		return;
 	catch_oopses();
-	if (userspace_frame_init())
-		userspace_violation("the frame does not load");
 	userspace_refuse_qdisc = true;
 	if (!userspace_module_init())
 		userspace_violation("a module whose qdisc is refused stays loaded");
@@ -131,11 +129,10 @@ static void module_loaded(void)
 	if (userspace_module_init())
 		userspace_violation("the module does not load");
 	userspace_module_exit();
-	userspace_frame_exit();
 	if (world_ops || userspace_notifiers())
-		userspace_violation("the modules do not unload");
-	if (userspace_frame_init() || userspace_module_init())
-		userspace_violation("the modules do not load again");
+		userspace_violation("the module does not unload");
+	if (userspace_module_init())
+		userspace_violation("the module does not load again");
 }
 
 static int kind_enqueue(struct sk_buff *skb, struct Qdisc *sch,
