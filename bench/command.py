@@ -185,7 +185,7 @@ class Run:
         self.save()
 
     def _asked_for(self, cell: tuple[str, int]) -> bool:
-        """Return whether a cell is among those that the command names."""
+        """Return whether the command asks for a cell."""
         return (not self.asked.regime or cell[0].split()[-1] in self.asked.regime) and (
             not self.asked.flows or cell[1] in self.asked.flows
         )

@@ -46,7 +46,7 @@ def stored(found: Iterable[Timed]) -> dict[str, dict[str, list[float]]]:
 
 
 def ratio(times: Times, kind: str, cell: tuple[str, int]) -> float | None:
-    """Return a kind's least time by that of mainline's nearest kind; None if one is missing."""
+    """Return a kind's least time by mainline's nearest kind's; None if either is missing."""
     name = "{} {}".format(*cell)
     mine = times.get(kind, {}).get(name)
     theirs = times.get(TARGETS[kind][0], {}).get(name) if kind in TARGETS else None
@@ -67,7 +67,7 @@ def beyond(times: Times, before: Times) -> Iterator[str]:
 
 
 def target(kind: str, cell: tuple[str, int]) -> float | None:
-    """Return the bound of a cell, None if it has none."""
+    """Return the bound of a cell; None if nothing bounds it."""
     bounds = TARGETS.get(kind, ("",))[1:]
     found = [float(bound) for bound, cells in zip(bounds, TARGETED, strict=False) if cell in cells]
     return found[0] if found else None

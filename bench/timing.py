@@ -97,7 +97,9 @@ def of_tree(kernel: kernels.Kernel, tree: Path) -> Path:
     """Build the disciplines of another checkout, and return the modules' directory."""
     folder = FOLDER / "other"
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(tree / "include", folder / "include")
+    for part in ("include", "frame"):
+        if (tree / part).exists():
+            shutil.copytree(tree / part, folder / part)
     for file in (tree / "Kbuild", tree / "VERSION", *tree.glob("sch_*.c")):
         if not file.name.endswith(".mod.c"):
             shutil.copy(file, folder)
@@ -131,9 +133,9 @@ def job(cell: Cell) -> str:
 
 def options(cell: Cell) -> str:
     """Return kind and options for a cell. For a million packets all have the room."""
-    if cell.regime != "million":
-        return with_options(cell.qdisc, cell.regime)
     words = with_options(cell.qdisc, cell.regime)
+    if cell.regime != "million":
+        return words
     more = MILLION.fill // LIMIT + 1
     words = re.sub(r"\blimit (\d+)", lambda m: f"limit {more * int(m[1])}", words)
     if cell.qdisc == "cake":
@@ -173,7 +175,7 @@ def script(cells: Sequence[Cell], built: Path, other: Path | None) -> str:
 
 
 def _in_order(folder: Path, kinds: Iterable[str]) -> list[Path]:
-    """Return the modules of kinds, after the one that all need, if there is one."""
+    """Return the modules of kinds. The frame, if there is one, comes first: all need it."""
     names = ["aqm", *dict.fromkeys(kinds)]
     return [path for name in names if (path := folder / f"sch_{name}.ko").exists()]
 

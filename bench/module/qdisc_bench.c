@@ -170,7 +170,7 @@ static u64 now(void)
 #endif
 }
 
-/* The same for a row: neither the steps nor this may overtake each other. */
+/* The same for a row. No step may begin before it, or end after it. */
 static __always_inline u64 now_in_order(void)
 {
 	u64 at;
@@ -596,7 +596,7 @@ static int compare_times(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Report the least time of a row, quarters, and the longest, with that of an empty one. */
+/* Report the times of the shortest and the longest row, the quartiles, and of no step. */
 static void report_rows(struct bench *b, u64 overhead, u32 lost)
 {
 	u32 last = b->row_count - 1;

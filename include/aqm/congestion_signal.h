@@ -10,7 +10,7 @@
  * ("forced") are always dropped, because marks have not helped so far.
  *
  * An arrival that is marked and then does not fit counts only as dropped.
- * <aqm/drops.h> counts drops.
+ * <aqm/queue.h> counts drops.
  */
 #ifndef _AQM_CONGESTION_SIGNAL_H
 #define _AQM_CONGESTION_SIGNAL_H
