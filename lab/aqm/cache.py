@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -44,6 +45,7 @@ def place(words: Sequence[str], kernel: str, flavour: str, modules: Sequence[Pat
         part.encode()
         for part in (
             *words,
+            os.environ.get(engines.PTRACE, ""),
             *map(outside.hash_of, modules),
             _sources(),
             kernel_files.key,

@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from aqmlab import ROOT
 from aqmlab.exceptions import RunError, UserError, unknown
 from aqmlab.run import (
     congestion_control,
@@ -20,7 +19,6 @@ from aqmlab.run import (
     host_requirements,
     programs,
     run_directory,
-    trace,
 )
 from aqmlab.run.params import resolve
 from aqmlab.run.recipe import Recipe
@@ -28,6 +26,7 @@ from aqmlab.run.scenario import Scenario, compose, find, find_all
 from aqmlab.run.settings import Settings
 from labkit import engines, outside
 from labkit.errors import LabError
+from labkit.paths import OUT
 from labkit.request import Request
 
 #: Maximum length of the readable part of a default directory name. A file name has at most
@@ -155,7 +154,7 @@ def default_out(scenario: Scenario, asked: Mapping[str, Any]) -> Path:
     if len(readable) > READABLE or re.search(r"[^\w.=% -]", whole):
         hashed = hashlib.sha256(whole.encode()).hexdigest()[:8]
         readable = f"{readable[:READABLE]}-{hashed}"
-    return ROOT / "out" / readable
+    return OUT / readable
 
 
 def _asked(
@@ -202,10 +201,8 @@ def _run(args: argparse.Namespace) -> None:
         raise UserError("--qdisc: nothing given, needs a kind, as in --qdisc 'pfifo limit 200'")
     settings = Settings(resolve(found.params, args.set), args.qdisc, args.seed, clock)
     recipe, facts = compose(found, settings, programs.parse(args.exec))
-    if recipe.traces:
-        if args.here:
-            raise UserError("trace: needs the lab, so leave out --here")
-        args.module.append(trace.MODULE)
+    if recipe.traces and args.here:
+        raise UserError("trace: needs the lab, so leave out --here")
     for path in args.module:
         _checked(outside.check, path)
     congestion_control.check(recipe, here=args.here, modules=args.module)

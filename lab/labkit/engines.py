@@ -7,13 +7,16 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from . import kernels, outside, qemu, records, sources, trees, uml
+from . import bundle, kernels, outside, qemu, records, sources, trees, uml
 from .errors import LabError, nearest
 from .request import Request, Result
 
 ENGINES = ("uml", "qemu")
 #: Clocks of each engine, the default first.
 CLOCKS = {"uml": ("virtual", "wall"), "qemu": ("wall",)}
+
+#: Variable of the environment by which a user accepts other bytes, see Request.ptrace.
+PTRACE = "AQM_PTRACE"
 
 
 def flavours(engine: str, kernel: str) -> tuple[str, ...]:
@@ -36,6 +39,8 @@ def kernel_names(engine: str) -> tuple[str, ...]:
 def default_kernel(engine: str = "uml") -> str:
     """Return the newest kernel that ENGINE boots, or its substitute if it is not available."""
     newest = records.names(engine)[0]
+    if engine == "uml" and (given := bundle.manifest()):
+        return given["kernel"]
     return sources.available_name(newest) if engine == "uml" else newest
 
 
@@ -111,7 +116,9 @@ def run(request: Request, capture: bool = False) -> Result:
     CAPTURE keeps the command's output in the result instead of passing it through. Raises
     LabError if the lab cannot be set up. Failures inside the guest are part of the Result.
     """
-    request = replace(request, kernel=trees.named(request.kernel))
+    request = replace(
+        request, kernel=trees.named(request.kernel), ptrace=bool(os.environ.get(PTRACE))
+    )
     check(request)
     kernel = request.kernel or default_kernel(request.engine)
     request = replace(request, kernel=kernel, clock=clock_of(request))

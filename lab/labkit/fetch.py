@@ -28,10 +28,11 @@ class Mirror:
     uri: str
     signed_by: str
 
-    def stanza(self, suite: str) -> str:
-        """Return the mirror as an entry of apt's sources, for one SUITE."""
+    def stanza(self, suite: str, *, source: bool) -> str:
+        """Return the mirror as an entry of apt's sources, for one SUITE and its SOURCE packages."""
         signed = f"Signed-By: {self.signed_by}\n" if self.signed_by else ""
-        return f"Types: deb\nURIs: {self.uri}\nSuites: {suite}\nComponents: main\n{signed}"
+        types = "deb-src" if source else "deb"
+        return f"Types: {types}\nURIs: {self.uri}\nSuites: {suite}\nComponents: main\n{signed}"
 
 
 def parse_sources(etc: Path) -> list[Mirror]:
@@ -76,16 +77,16 @@ def mirror(security: bool, etc: Path = Path("/etc/apt")) -> Mirror:
     raise LabError(f"apt knows no Debian archive: {etc}/sources.list and sources.list.d name none")
 
 
-def private_apt(suite: str, arch: str = "") -> list[str]:
+def private_apt(suite: str, arch: str = "", *, source: bool = False) -> list[str]:
     """Return options that make apt-get use only SUITE, with all its state in the cache.
 
-    ARCH is Debian's name of another architecture than the host's.
+    ARCH is Debian's name of another architecture than the host's. SOURCE: of source packages.
     """
-    home = CACHE / "apt" / "-".join(filter(None, (suite, arch)))
+    home = CACHE / "apt" / "-".join(filter(None, (suite, arch, "source" * source)))
     for part in ("parts", "lists/partial", "cache/archives/partial"):
         (home / part).mkdir(parents=True, exist_ok=True)
     sources = home / "parts" / "debian.sources"
-    sources.write_text(mirror("security" in suite).stanza(suite))
+    sources.write_text(mirror("security" in suite).stanza(suite, source=source))
     options = {
         "Dir::Etc::sourcelist": "/dev/null",
         "Dir::Etc::sourceparts": home / "parts",
@@ -110,10 +111,13 @@ def cached(package: str) -> Path | None:
     return max(found, key=lambda path: path.stat().st_mtime, default=None)
 
 
-def update(suite: str, arch: str = "") -> list[str]:
-    """Fetch SUITE's package list and return the options that make apt use only it."""
-    with lock(CACHE / "apt" / f"{suite}{arch}.lock"):
-        options = private_apt(suite, arch)
+def update(suite: str, arch: str = "", *, source: bool = False) -> list[str]:
+    """Fetch SUITE's list of packages, or of SOURCE packages.
+
+    Returns the options that make apt use only this list.
+    """
+    with lock(CACHE / "apt" / f"{suite}{arch}{'-source' * source}.lock"):
+        options = private_apt(suite, arch, source=source)
         apt_get(["update", "-q"], options)
     return options
 
@@ -169,6 +173,19 @@ def download(package: str, suites: tuple[str, ...]) -> Path:
             problems.append(f"{suite}: {problem}")
     reasons = "\n  ".join(problems)
     raise LabError(f"cannot fetch {package}:\n  {reasons}")
+
+
+def download_source(package: str, suite: str) -> Path:
+    """Fetch the upstream archive of a source package in SUITE, unless the cache has it already."""
+    ready = list((CACHE / "dl").glob(f"{package}_*.orig.tar.*"))
+    if not ready:
+        say(f"fetching the source of {package} from Debian {suite}")
+        options = update(suite, source=True)
+        apt_get(["source", "--download-only", "-q", package], options)
+        ready = list((CACHE / "dl").glob(f"{package}_*.orig.tar.*"))
+    if not ready:
+        raise LabError(f"apt-get did not download the source of {package}")
+    return max(ready, key=lambda path: path.stat().st_mtime)
 
 
 def unpack_deb(deb: Path, target: Path) -> None:

@@ -16,15 +16,27 @@ from .paths import LOGS
 
 
 def scratch_base(need_bytes: int) -> Path:
-    """Return a directory for the guest's memory: a tmpfs without noexec, otherwise /tmp."""
-    for base in (Path("/dev/shm"), Path(os.environ.get("TMPDIR", "/tmp")), Path("/tmp")):
-        if not os.access(base, os.W_OK | os.X_OK) or " " in str(base):
-            continue
+    """Return a directory for the guest: a tmpfs without noexec, otherwise /tmp.
+
+    The guest's memory is a file there, but only if the host has no better place (lab/src/huge.c).
+    """
+    found = [
+        base
+        for base in (Path("/dev/shm"), Path(os.environ.get("TMPDIR", "/tmp")), Path("/tmp"))
+        if os.access(base, os.W_OK | os.X_OK) and " " not in str(base)
+    ]
+    for base in found:
         stat = os.statvfs(base)
-        if stat.f_flag & os.ST_NOEXEC or stat.f_bavail * stat.f_frsize < need_bytes:
-            continue
-        return base
-    raise LabError(f"no directory with {need_bytes >> 20} MiB to hold the guest's memory")
+        if not stat.f_flag & os.ST_NOEXEC and stat.f_bavail * stat.f_frsize >= need_bytes:
+            return base
+    if not found:
+        raise LabError("no directory to write to: neither /dev/shm, nor $TMPDIR, nor /tmp")
+    return found[0]
+
+
+def allows_execution(path: Path) -> bool:
+    """Return whether programs in the directory PATH may run."""
+    return not os.statvfs(path).f_flag & os.ST_NOEXEC
 
 
 @contextlib.contextmanager

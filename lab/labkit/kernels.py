@@ -30,8 +30,8 @@ from .sources import Source, ensure_source
 from .toolchain import compiler, jobs
 
 #: Fragments of lab/config for each flavour, in addition to base.config and hosts.config.
-FRAGMENTS = {
-    "fast": (),
+FRAGMENTS: dict[str, tuple[str, ...]] = {
+    "fast": ("static",),
     "kasan": ("kasan",),
     "lockdep": ("lockdep",),
     "checked": ("kasan", "lockdep"),
@@ -51,6 +51,9 @@ LEFTOVERS = re.compile(
 
 
 UML = ("ARCH=um",)
+
+#: Parts of lab/src that are linked into each user-mode kernel.
+LINKED = ("seeded", "huge", "leash")
 
 #: A setting as the kernel writes it. Other lines with # are comments.
 SETTING = re.compile(r"^(?:(CONFIG_\w+)=.*|# (CONFIG_\w+) is not set)$", flags=re.MULTILINE)
@@ -105,6 +108,22 @@ def flags(name: str, flavour: str) -> tuple[str, ...]:
     return user_mode_of(name).flags if flavour == "fast" else ()
 
 
+def linked_sources() -> list[Path]:
+    """Return the C files that are linked into each user-mode kernel."""
+    return [LAB / "src" / f"{name}.c" for name in LINKED]
+
+
+def link_helpers(flavour: str, path: Path, log: Path) -> str:
+    """Compile LINKED into PATH/lab.o. Return make's argument that links it into the kernel."""
+    objects = [path / f"{source.stem}.lab.o" for source in linked_sources()]
+    cc: list[str | Path] = [need("cc", "gcc"), "-O2", "-Wall", "-Wextra", "-fno-pie"]
+    for source, target in zip(linked_sources(), objects, strict=True):
+        run_logged([*cc, "-c", "-o", target, source], log, f"compiling {source.name}")
+    merged = path / "lab.o"
+    run_logged([need("ld", "binutils"), "-r", "-o", merged, *objects], log, "linking lab.o")
+    return f"LINK-y={'-static' if 'static' in FRAGMENTS[flavour] else '-no-pie'} {merged}"
+
+
 def ensure_uml(name: str, flavour: str) -> Kernel:
     """Return the user-mode kernel NAME in FLAVOUR. Build it if it is missing or damaged.
     The key contains source version, configuration, architecture and compiler. If one of them
@@ -121,6 +140,7 @@ def ensure_uml(name: str, flavour: str) -> Kernel:
             *flags(name, flavour),
             os.uname().machine,
             compiler(),
+            *(source.read_text() for source in linked_sources()),
         )
     )
     path = CACHE / "kernels" / f"{name}-{flavour}-{key}"
@@ -262,7 +282,8 @@ def build_uml(name: str, flavour: str, source: Source, path: Path) -> None:
     what = f"Linux {name} {flavour}"
     make = [*make_kernel(source, path, UML), f"CFLAGS_KERNEL={' '.join(flags(name, flavour))}"]
     report_lost(name, configure(source, path, settings(name, flavour), UML, what))
-    run_logged([*make, "all"], log, what, expected=EXPECTED[flavour])
+    link = link_helpers(flavour, path, log)
+    run_logged([*make, link, "all"], log, what, expected=EXPECTED[flavour])
     run_logged(
         [*make, "modules_install", f"INSTALL_MOD_PATH={path / 'installed'}"],
         log,

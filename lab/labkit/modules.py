@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import guest_programs
 from .cache import (
     altered,
     built,
@@ -32,7 +33,7 @@ from .progress import run_logged
 from .toolchain import compiler, jobs
 
 #: Directories of Kbuild's files in addition to the top.
-MODULE_FOLDERS = ("frame", "include", "bench/module", "selftests/gate", "lab/tcp")
+MODULE_FOLDERS = ("frame", "include", "bench/module", "selftests/gate", "lab/tcp", "lab/trace")
 
 KEEP = 12  # number of built trees to keep at any age
 
@@ -42,10 +43,11 @@ MAKE_LOG = "make.log"
 
 @dataclass(frozen=True)
 class Extras:
-    """Hold the guest's directories of tc (plugins, delay tables) and tools."""
+    """Hold the guest's directories of tc (plugins, delay tables), tools, and static programs."""
 
     tc: Path
     tools: Path
+    bin: Path
 
 
 def module_sources() -> list[Path]:
@@ -129,16 +131,19 @@ def ensure_modules(kernel: Kernel) -> Path:
     return path / "lib" / "modules"
 
 
-def link_tree(source: Path, target: Path) -> None:
-    """Make TARGET a module directory with links to the modules of SOURCE.
+def link_tree(source: Path, target: Path, *, copies: bool) -> None:
+    """Make TARGET a module directory with links to the modules of SOURCE, or COPIES of them.
 
-    modprobe and depmod need real directories and follow links to files.
+    modprobe and depmod need real directories and follow links to files. A guest with its own root
+    cannot follow links.
     """
     for folder, _, files in os.walk(source):
         here = target / Path(folder).relative_to(source)
         here.mkdir(parents=True, exist_ok=True)
         for file in files:
-            if ".ko" in file:
+            if ".ko" in file and copies:
+                shutil.copy(Path(folder) / file, here)
+            elif ".ko" in file:
                 (here / file).symlink_to(Path(folder) / file)
             elif file in {"modules.order", "modules.builtin", "modules.builtin.modinfo"}:
                 shutil.copy(Path(folder) / file, here)
@@ -150,7 +155,7 @@ def build_modules(kernel: Kernel, files: Sequence[Path], path: Path) -> None:
     if sums(path):
         say(f"{path.name} is damaged: {altered(path)}")
     shutil.rmtree(path, ignore_errors=True)
-    link_tree(kernel.modules, tree)
+    link_tree(kernel.modules, tree, copies=kernel.arch == "um")
     names = " ".join(file.stem for file in files if file.name.startswith("sch_"))
     say(f"building modules for Linux {kernel.release} ({kernel.flavour}): {names}")
     output = compile_copy(
@@ -158,7 +163,8 @@ def build_modules(kernel: Kernel, files: Sequence[Path], path: Path) -> None:
     )
     (path / MAKE_LOG).write_text(output)
     add_modules(kernel, path, sorted((path / "src").rglob("*.ko")))
-    write_sums(path, (file for file in tree.rglob("*") if file.is_file() and not file.is_symlink()))
+    own = [*(tree / "extra").iterdir(), *tree.glob("modules.*")]
+    write_sums(path, own)
 
 
 def add_modules(kernel: Kernel, path: Path, objects: Sequence[Path]) -> None:
@@ -204,8 +210,15 @@ def delay_tables() -> list[Path]:
 
 def ensure_extras() -> Extras:
     """Return the checkout's tc plugins and tools. Build them if needed."""
-    tops = ("tc", "lab/traffic", "include", "Makefile", "VERSION", "selftests/Makefile")
-    files = [*files_under(*(ROOT / top for top in tops)), *(ROOT / "selftests").glob("*.c")]
+    tops = (
+        *("tc", "lab/traffic", "lab/src/libmnl", "include"),
+        *("Makefile", "VERSION", "selftests/Makefile"),
+    )
+    files = [
+        *files_under(*(ROOT / top for top in tops)),
+        *(ROOT / "selftests").glob("*.c"),
+        Path(guest_programs.__file__).resolve(),
+    ]
     path = built(BUILD / "guest" / digest_files(files, ROOT, compiler()), build_extras)
     prune(path.parent, "*[0-9a-f]", KEEP)
     return extras_in(path)
@@ -213,7 +226,12 @@ def ensure_extras() -> Extras:
 
 def extras_in(path: Path) -> Extras:
     """Return the GuestExtras in directory PATH."""
-    return Extras(path / "tc", path / "tools")
+    return Extras(path / "tc", path / "tools", path / "bin")
+
+
+def version() -> str:
+    """Return the version of the checkout, without its commit."""
+    return (ROOT / "VERSION").read_text().strip()
 
 
 def build_extras(path: Path) -> None:
@@ -227,21 +245,11 @@ def build_extras(path: Path) -> None:
     say("building plugins and tools")
     log = LOGS / f"guest-{path.name}.log"
     log.unlink(missing_ok=True)
-    run_logged(
-        [
-            "make",
-            "-s",
-            "-C",
-            ROOT,
-            "plugins",
-            "tools",
-            f"PLUGINS_DIR={extras.tc}",
-            f"TOOLS_DIR={extras.tools}",
-            "AQM_VERSION=$(shell cat VERSION)",
-        ],
-        log,
-        "building plugins and tools",
-    )
+    make: list[str | Path] = ["make", "-s", "-C", ROOT, f"AQM_VERSION={version()}"]
+    run_logged([*make, "plugins", f"PLUGINS_DIR={extras.tc}"], log, "building plugins")
+    tools = [f"TOOLS_DIR={extras.tools}", "LDFLAGS=-static"]
+    run_logged([*make, "tools", *tools], log, "building tools")
+    guest_programs.build(extras.tools, extras.bin, log)
     run_logged(
         ["make", "-s", "-C", ROOT / "selftests", f"TOOLS_DIR={extras.tools}"],
         log,
@@ -256,11 +264,9 @@ def build_extras(path: Path) -> None:
 
 
 def ensure_helpers() -> Path:
-    """Build the lab's C programs (init and preloaded libraries) and return their directory."""
-    source = LAB / "src"
-    return built(
-        BUILD / "lab" / digest_files(files_under(source), source, compiler()), build_helpers
-    )
+    """Build init, and the library that is preloaded into QEMU. Return their directory."""
+    files = [LAB / "src" / name for name in ("init.c", "leash.c")]
+    return built(BUILD / "lab" / digest_files(files, LAB, compiler()), build_helpers)
 
 
 def build_helpers(path: Path) -> None:
@@ -269,8 +275,7 @@ def build_helpers(path: Path) -> None:
     path.mkdir(parents=True, exist_ok=True)
     cc: list[str | Path] = [need("cc", "gcc"), "-O2", "-Wall", "-Wextra"]
     log = LOGS / "helpers.log"
-    run_logged([*cc, "-o", path / "init", source / "init.c"], log, "building init")
-    for name in ("seeded", "huge", "leash"):
-        words = [*cc, "-shared", "-fPIC", "-o", path / f"{name}.so"]
-        run_logged([*words, source / f"{name}.c"], log, f"building {name}.so")
+    run_logged([*cc, "-static", "-o", path / "init", source / "init.c"], log, "building init")
+    leash = [*cc, "-shared", "-fPIC", "-o", path / "leash.so", source / "leash.c"]
+    run_logged(leash, log, "building leash.so")
     mark(path)

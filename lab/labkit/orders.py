@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from . import trees
+from . import kernels, trees
 from .cache import file_digest, sums
 from .errors import LabError
 from .kernels import Kernel
@@ -25,13 +25,24 @@ PRIVATE = ("/run", "/tmp", "/dev")
 
 JOB_IN_GUEST = "/run/lab"
 
+#: How processes run if the user accepts other bytes, see engines.PTRACE.
+FALLBACK = "ptrace, not seccomp"
+
+#: The lab's own programs in a guest, and netem's tables beside them.
+EXTRAS_IN_GUEST = "/run/aqm"
+PROGRAMS_IN_GUEST = f"{EXTRAS_IN_GUEST}/bin"
+OWN_PROGRAMS = ("busybox", "conduct", "flowgen", "inspace", "ip", "qsample", "tc")
+
 #: Length of the file, whatever the paths in it, so that each guest takes the same memory for it.
 FILE_BYTES = 65536
 
 
 def writable_dirs(request: Request) -> list[Path]:
-    """Return the host directories that the guest may write to: checkout, build/, shared ones."""
-    dirs = [ROOT, BUILD]
+    """Return the host directories that the guest may write to: checkout, build/, shared ones.
+
+    A guest with its own root has only the shared ones.
+    """
+    dirs = [] if request.own_root else [ROOT, BUILD]
     for path in request.share:
         path = path.resolve()
         path.mkdir(parents=True, exist_ok=True)
@@ -39,31 +50,48 @@ def writable_dirs(request: Request) -> list[Path]:
     return dirs
 
 
+def userspace(request: Request) -> str:
+    """Return how a user-mode kernel runs its processes. Other bytes follow from another way."""
+    if not kernels.user_mode_of(request.kernel).seccomp:
+        return "ptrace"
+    return FALLBACK if request.ptrace else "seccomp"
+
+
 def hidden(path: Path) -> bool:
     """Return whether a private directory of the guest hides PATH."""
     return any(path.is_relative_to(top) for top in PRIVATE)
 
 
+def facts(request: Request, kernel: Kernel) -> dict[str, str]:
+    """Return what the bytes of a run depend on beside its command: kernel, seed and so on."""
+    values = {
+        "engine": request.engine,
+        "kernel": request.kernel,
+        "flavour": request.flavour,
+        "image": sums(kernel.path).get(kernel.image.name) or file_digest(kernel.image),
+        "seed": str(request.seed),
+        "clock": request.clock,
+    }
+    if request.engine == "uml":
+        values["userspace"] = userspace(request)
+    if trees.is_tree(request.kernel):
+        values["describe"] = trees.describe(request.kernel)
+    return values
+
+
 def environment(request: Request, kernel: Kernel, extras: Extras) -> dict[str, str]:
     """Return the command's whole environment. Only AQM_* variables come from the host."""
     values = {
-        "PATH": f"{extras.tools}:{PATH}",
+        "PATH": f"{PROGRAMS_IN_GUEST if request.own_root else extras.tools}:{PATH}",
         "HOME": "/tmp",
         "LANG": "C.UTF-8",
         "LC_ALL": "C.UTF-8",
-        "TC_LIB_DIR": str(extras.tc),
+        "TC_LIB_DIR": f"{EXTRAS_IN_GUEST}/tc" if request.own_root else str(extras.tc),
         "TOOLS_DIR": str(extras.tools),
         "LAB": "1",
-        "LAB_ENGINE": request.engine,
-        "LAB_KERNEL": request.kernel,
-        "LAB_FLAVOUR": request.flavour,
-        "LAB_IMAGE": sums(kernel.path).get(kernel.image.name) or file_digest(kernel.image),
-        "LAB_SEED": str(request.seed),
-        "LAB_CLOCK": request.clock,
         "LAB_CACHE": str(CACHE),
     }
-    if trees.is_tree(request.kernel):
-        values["LAB_DESCRIBE"] = trees.describe(request.kernel)
+    values |= {f"LAB_{name.upper()}": value for name, value in facts(request, kernel).items()}
     values |= {name: value for name, value in os.environ.items() if name.startswith("AQM_")}
     return values | dict(request.environment)
 
@@ -89,7 +117,7 @@ class Orders:
         """Return the instructions to run the command of a request."""
         for name, value in environment(request, kernel, extras).items():
             self.add("env", f"{name}={value}")
-        self.add("cwd", ROOT)
+        self.add("cwd", "/" if request.own_root else ROOT)
         if request.clock == "virtual":
             self.add("deadline", str(VIRTUAL_DEADLINE))
         if request.foreign:

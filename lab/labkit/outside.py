@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from . import guest_programs
 from .cache import built, digest, digest_files, file_digest, files_under, mark, prune
 from .errors import LabError, need
 from .kernels import Kernel
@@ -155,10 +156,21 @@ def ensure_plugins(folders: Sequence[Path]) -> Extras:
                     log,
                     f"building the tc plugin of {kind}",
                 )
+        shutil.copytree(extras.bin, extras_in(place).bin)
+        more = [plugin for folder in folders for plugin in static_plugins(folder)]
+        guest_programs.link_tc(extras_in(place).bin / "tc", more, log)
         mark(place)
 
     place = built(BUILD / "guest" / f"outside-{digest(part.encode() for part in parts)}", make)
-    return Extras(extras_in(place).tc, extras.tools)
+    return Extras(extras_in(place).tc, extras.tools, extras_in(place).bin)
+
+
+def static_plugins(folder: Path) -> Iterator[guest_programs.Plugin]:
+    """Yield the plugins of FOLDER for the lab's own tc, which loads none."""
+    for kind, source in plugins(folder):
+        yield guest_programs.Plugin(
+            kind, (source,), (ABI.parent, folder, folder / "include"), generic=source == GENERIC
+        )
 
 
 def ensure_tree(kernel: Kernel, folders: Sequence[Path]) -> Path:
@@ -174,7 +186,8 @@ def ensure_tree(kernel: Kernel, folders: Sequence[Path]) -> Path:
 
     def make(place: Path) -> None:
         shutil.rmtree(place, ignore_errors=True)
-        link_tree(kernel.modules, place / "lib" / "modules" / kernel.release)
+        tree = place / "lib" / "modules" / kernel.release
+        link_tree(kernel.modules, tree, copies=kernel.arch == "um")
         add_modules(kernel, place, objects)
         mark(place)
 

@@ -11,10 +11,9 @@ _PACKAGES = Path(__file__).resolve().parents[1]
 _INSTALLED = _PACKAGES / "aqm" / "checkout"
 #: The checkout, or the copy of it in an installed package.
 ROOT = _INSTALLED if _INSTALLED.exists() else _PACKAGES.parent
-# Resolve links, because kernel builds contain absolute paths and build/ may be a link.
-BUILD = (ROOT / "build").resolve()
-LOGS = BUILD / "logs"
 LAB = ROOT / "lab"
+#: The built parts of a wheel (bundle.py), or None in a checkout.
+BUNDLE = ROOT / "bundle" if (ROOT / "bundle").exists() else None
 
 
 def cache_directory(environment: Mapping[str, str]) -> Path:
@@ -27,3 +26,8 @@ def cache_directory(environment: Mapping[str, str]) -> Path:
 
 
 CACHE = cache_directory(os.environ)
+# Resolve links, because kernel builds contain absolute paths and build/ may be a link.
+BUILD = CACHE / "state" if BUNDLE else (ROOT / "build").resolve()
+LOGS = BUILD / "logs"
+#: Where results go if the user names no directory.
+OUT = (Path.cwd() if BUNDLE else ROOT) / "out"

@@ -19,7 +19,15 @@ from .errors import LabError, need, say
 from .job import job_directory
 from .kernels import Kernel
 from .modules import Extras
-from .orders import PATH, Orders, hidden, writable_dirs
+from .orders import (
+    EXTRAS_IN_GUEST,
+    PATH,
+    PROGRAMS_IN_GUEST,
+    Orders,
+    facts,
+    hidden,
+    writable_dirs,
+)
 from .paths import BUILD, CACHE
 from .records import names
 from .request import Request, Result
@@ -58,6 +66,8 @@ def write_orders(request: Request, kernel: Kernel, tree: Path, extras: Extras, j
     here = f"/lib/modules/{kernel.release}"
     below = f"lowerdir={tree / kernel.release}:{kernel.modules}"
     orders.add("mkdir", here, "mount", "overlay", here, below)
+    for place, path in ((PROGRAMS_IN_GUEST, extras.bin), (f"{EXTRAS_IN_GUEST}/tc", extras.tc)):
+        orders.add("mkdir", place, "bind", path, place)
     orders.add("loopback", "report", job)
     orders.command(request, kernel, extras)
     orders.write(job / "orders")
@@ -151,9 +161,11 @@ def boot(request: Request, kvm: bool, capture: bool) -> Result:
             "XDG_CACHE_HOME": str(job),
             "XDG_RUNTIME_DIR": str(job),
         }
-        return process.supervise(
+        result = process.supervise(
             command_line(request, kernel, job, kvm), job, request, environment, capture
         )
+        result.lab = facts(request, kernel)
+        return result
 
 
 def tripped(result: Result) -> bool:
@@ -175,7 +187,8 @@ def run(request: Request, capture: bool) -> Result:
     """
     need("qemu-system-x86_64", "qemu-system-x86")
     find_vng()
-    request = replace(request, share=[path.resolve() for path in request.share])
+    # virtme-ng's guest has the host's root.
+    request = replace(request, own_root=False, share=[path.resolve() for path in request.share])
     kvm = not request.icount and kvm_works()
     result = boot(request, kvm, capture)
     if not kvm and tripped(result):

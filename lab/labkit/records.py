@@ -6,6 +6,7 @@ Sections and keys:
     [uml]           boots in user mode, built here
     suites          Debian suites that may have linux-source-VERSION, tried in this order
     deterministic   equal seeds give equal bytes with the virtual clock
+    seccomp         runs processes by seccomp(2), which is faster than by ptrace(2)
     words           additions to the kernel's command line
     smp             the kernel can have more than one CPU, with the wall clock
     config          settings in addition to the fragments of lab/config
@@ -45,6 +46,7 @@ class UserMode:
     edits: tuple[tuple[str, str, str], ...] = ()
     flags: tuple[str, ...] = ()
     smp: bool = False
+    seccomp: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,7 @@ def user_mode(
     edits: tuple[dict[str, str], ...] = (),
     flags: tuple[str, ...] = (),
     smp: bool = False,
+    seccomp: bool = False,
 ) -> UserMode:
     """Return the table [uml] of a record."""
     changes = tuple((edit["file"], edit["old"], edit["new"]) for edit in edits)
@@ -108,6 +111,7 @@ def user_mode(
         changes,
         tuple(flags),
         smp,
+        seccomp,
     )
 
 

@@ -28,6 +28,8 @@ class Request:
 
     output: file for the command's stdout and stderr, if not this process's. The guest keeps it
     open until it has ended.
+    own_root: the guest needs no file of the host but those of `share`
+    ptrace: run processes by ptrace(2), with other bytes, instead of seccomp(2)
     sockets: IP version and number of TCP sockets whose addresses must not depend on any path
     """
 
@@ -45,6 +47,8 @@ class Request:
     nics: int = 0
     foreign: bool = False  # the command may read the processor's clock; give it the kernel's
     terminal: bool = False  # join the command to the terminal of the lab
+    own_root: bool = False
+    ptrace: bool = False
     share: Sequence[Path] = ()
     modules: Sequence[Path] = ()  # directories of further modules, see outside.py
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -54,7 +58,10 @@ class Request:
 
 @dataclass
 class Result:
-    """Hold the exit status, the reason if it is not the command's own, and the log."""
+    """Hold the exit status, the reason if it is not the command's own, and the log.
+
+    lab: what the bytes of the run depend on, see orders.facts()
+    """
 
     status: int
     log: Path
@@ -63,3 +70,4 @@ class Result:
     wall: float = 0.0
     stdout: bytes = b""
     stderr: bytes = b""
+    lab: Mapping[str, str] = field(default_factory=dict)

@@ -17,6 +17,8 @@ from .kernels import (
     check_tools,
     configure,
     flags,
+    link_helpers,
+    linked_sources,
     make_kernel,
     report_lost,
     settings,
@@ -41,7 +43,13 @@ def ensure(name: str, flavour: str) -> Kernel:
         wanted = settings(name, flavour)
         how = digest(
             part.encode()
-            for part in (wanted, repr(user_mode_of(name)), compiler(), *flags(name, flavour))
+            for part in (
+                wanted,
+                repr(user_mode_of(name)),
+                compiler(),
+                *flags(name, flavour),
+                *(source.read_text() for source in linked_sources()),
+            )
         )
         now = f"{how} {trees.state(tree, names)}\n"
         done = place / "built"
@@ -74,7 +82,8 @@ def build(source: Source, place: Path, name: str, flavour: str, how: str) -> Non
         configured.write_text(how)
     say(f"building {what}" + (" (a few minutes; later only what has changed)" if first else ""))
     make = [*make_kernel(source, made, UML), f"CFLAGS_KERNEL={' '.join(flags(name, flavour))}"]
-    run_logged([*make, "all"], log, what, expected=EXPECTED[flavour] if first else 0)
+    link = link_helpers(flavour, made, log)
+    run_logged([*make, link, "all"], log, what, expected=EXPECTED[flavour] if first else 0)
     run_logged(
         [*make, "modules_install", f"INSTALL_MOD_PATH={made / 'installed'}"],
         log,

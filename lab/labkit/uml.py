@@ -13,13 +13,21 @@ import functools
 import shutil
 from pathlib import Path
 
-from . import kernels, modules, outside, process, tree_kernels, trees
+from . import bundle, kernels, modules, outside, process, tree_kernels, trees
 from .errors import LabError
-from .job import job_directory
+from .job import allows_execution, job_directory
 from .kernels import Kernel
 from .modules import Extras
 from .onecpu import one_cpu
-from .orders import JOB_IN_GUEST, Orders, hidden, writable_dirs
+from .orders import (
+    EXTRAS_IN_GUEST,
+    JOB_IN_GUEST,
+    PROGRAMS_IN_GUEST,
+    Orders,
+    facts,
+    hidden,
+    writable_dirs,
+)
 from .paths import CACHE
 from .request import Request, Result
 from .terminal import Terminal, size
@@ -47,32 +55,77 @@ def mount_point(path: Path) -> None:
         raise LabError(f"{path} is missing on this machine: as root, mkdir {path}") from error
 
 
-def write_orders(request: Request, kernel: Kernel, tree: Path, extras: Extras, job: Path) -> None:
-    """Return the instructions from a booted kernel to the running command."""
-    mount_point(Path("/lib/modules"))
-    orders = Orders()
-    family, number = request.sockets
-    orders.add("sockets", str(family), str(number))
-    orders.add("mount", "proc", "/proc", "", "mount", "sysfs", "/sys", "")
-    if request.flavour != "fast":
-        orders.add("mount", "debugfs", "/sys/kernel/debug", "")
-    orders.add("mount", "tmpfs", "/run", "mode=755", "mkdir", "/run/host", "mkdir", JOB_IN_GUEST)
-    orders.add("bind", "/", "/run/host")
+def private_files(orders: Orders) -> None:
+    """Mount what belongs to the guest alone."""
     orders.add("mount", "tmpfs", "/tmp", "mode=1777", "mount", "devtmpfs", "/dev", "")
     orders.add("mkdir", "/dev/pts", "mount", "devpts", "/dev/pts", "")
     orders.add("mkdir", "/dev/shm", "mount", "tmpfs", "/dev/shm", "mode=1777")
     for name, target in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):
         orders.add("link", f"/proc/self/fd{target}", f"/dev/{name}")
+
+
+def mounts(tree: Path, extras: Extras, job: Path) -> dict[str, Path]:
+    """Return the host's directories by their places in every guest."""
+    return {
+        JOB_IN_GUEST: job,
+        PROGRAMS_IN_GUEST: extras.bin,
+        f"{EXTRAS_IN_GUEST}/tc": extras.tc,
+        "/lib/modules": tree,
+    }
+
+
+def host_root(request: Request, places: dict[str, Path], orders: Orders) -> None:
+    """Give the guest the files of the host, which it cannot change."""
+    mount_point(Path("/lib/modules"))
+    orders.add("mount", "proc", "/proc", "", "mount", "sysfs", "/sys", "")
+    if request.flavour != "fast":
+        orders.add("mount", "debugfs", "/sys/kernel/debug", "")
+    orders.add("mount", "tmpfs", "/run", "mode=755", "mkdir", "/run/host")
+    orders.add("bind", "/", "/run/host")
+    private_files(orders)
     for path in writable_dirs(request):
         if hidden(path):
             orders.add("mkdir", path)
         orders.add("bind", f"/run/host{path}", path)
     if hidden(CACHE):
         orders.add("mkdir", CACHE, "bind", f"/run/host{CACHE}", CACHE)
-    orders.add("even", DIRECTORIES)
-    orders.add("bind", f"/run/host{job}", JOB_IN_GUEST)
-    orders.add("bind", f"/run/host{tree}", "/lib/modules")
-    orders.add("lock", "/", "detach", "/run/host", "report", JOB_IN_GUEST)
+    for place, path in places.items():
+        if hidden(Path(place)):
+            orders.add("mkdir", place)
+        orders.add("bind", f"/run/host{path}", place)
+    orders.add("even", DIRECTORIES, "lock", "/", "detach", "/run/host")
+
+
+def own_root(request: Request, places: dict[str, Path], orders: Orders) -> None:
+    """Give the guest a root of its own, with the lab's programs and the shared directories."""
+    # Every host has /proc, and so a place for the new root.
+    orders.add("mount", "tmpfs", "/proc", "mode=755", "root", "/proc")
+    for name in ("/bin", "/dev", "/etc", "/proc", "/run", "/sbin", "/sys", "/tmp"):
+        orders.add("mkdir", name)
+    orders.add("mount", "proc", "/proc", "", "mount", "sysfs", "/sys", "")
+    if request.flavour != "fast":
+        orders.add("mount", "debugfs", "/sys/kernel/debug", "")
+    orders.add("mount", "tmpfs", "/run", "mode=755")
+    private_files(orders)
+    for program in ("/bin/sh", "/bin/grep", "/sbin/modprobe"):
+        orders.add("link", f"{PROGRAMS_IN_GUEST}/busybox", program)
+    shared = {str(path): path for path in writable_dirs(request)}
+    for place, path in {**places, **shared}.items():
+        orders.add("mkdir", place, "mount", "hostfs", place, path)
+    for place in places:
+        if place != JOB_IN_GUEST:
+            orders.add("lock", place)
+    orders.add("even", DIRECTORIES, "lock", "/")
+
+
+def write_orders(request: Request, kernel: Kernel, tree: Path, extras: Extras, job: Path) -> None:
+    """Return the instructions from a booted kernel to the running command."""
+    orders = Orders()
+    family, number = request.sockets
+    orders.add("sockets", str(family), str(number))
+    root = own_root if request.own_root else host_root
+    root(request, mounts(tree, extras, job), orders)
+    orders.add("report", JOB_IN_GUEST)
     if request.clock == "virtual":
         orders.add("until", BEGIN)
     # A device that comes up adds the time to the random numbers, so it must come up after all
@@ -110,6 +163,9 @@ def command_line(request: Request, kernel: Kernel) -> list[str]:
         "ignore_loglevel",
         *kernels.user_mode_of(kernel.name).words,
     ]
+    if kernels.user_mode_of(kernel.name).seccomp:
+        # "on" ends a kernel whose host forbids seccomp(2). With "auto" it would give other bytes.
+        words.append("seccomp=off" if request.ptrace else "seccomp=on")
     if request.clock == "virtual":
         words += ["time-travel=inf-cpu", f"time-travel-start={START}"]
     if request.flavour == "smp":
@@ -126,6 +182,8 @@ def built(name: str, flavour: str, folders: tuple[Path, ...]) -> tuple[Kernel, P
     checks only once, because a check takes as long as a boot, and because a sweep must not mix
     versions of changed files.
     """
+    if given := bundle.parts(name, flavour, folders):
+        return given
     tree = trees.is_tree(name)
     kernel = (tree_kernels.ensure if tree else kernels.ensure_uml)(name, flavour)
     return (
@@ -142,21 +200,24 @@ def run(request: Request, capture: bool) -> Result:
     with contextlib.ExitStack() as stack:
         job = stack.enter_context(job_directory(request.memory))
         terminal = stack.enter_context(Terminal(job)) if request.terminal else None
-        shutil.copy(helpers / "init", job)
+        if allows_execution(job):
+            shutil.copy(helpers / "init", job)
+        else:
+            (job / "init").symlink_to(helpers / "init")
         write_orders(request, kernel, tree, extras, job)
-        preloaded = ":".join(f"{helpers}/{name}.so" for name in ("leash", "seeded", "huge"))
-        environment = {"LD_PRELOAD": preloaded, "LAB_SEED": str(request.seed)}
         words = command_line(request, kernel)
         if terminal:
             words.append(f"con1=fd:{terminal.theirs}")
         if request.flavour != "smp":
             stack.enter_context(one_cpu())
-        return process.supervise(
+        result = process.supervise(
             words,
             job,
             request,
-            environment,
+            {"LAB_SEED": str(request.seed)},
             capture,
             terminal,
             kernel.path / "System.map" if request.clock == "virtual" else None,
         )
+        result.lab = facts(request, kernel)
+        return result

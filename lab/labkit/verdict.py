@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from .errors import EXIT_GUEST, EXIT_TIME
+from .errors import EXIT_GUEST, EXIT_TIME, LabError
 from .request import Result
 
 #: First lines of kernel reports, after the time stamp. KASAN, lockdep, RCU, refcount and the
@@ -25,6 +25,24 @@ REPORT = re.compile(
 
 #: First lines of a report that carry no information.
 EMPTY = re.compile(r"cut here|Modules linked in")
+
+#: What a user-mode kernel says when its host forbids what it needs, and what that means.
+FORBIDDEN = (
+    (
+        "SECCOMP userspace requested but not functional",
+        "this machine forbids seccomp(2). AQM_PTRACE=1 runs the guest without it, slower and with "
+        "other bytes",
+    ),
+    (
+        "check_ptrace: expected SIGSTOP",
+        "this machine forbids both seccomp(2) and ptrace(2), and the lab needs one of them",
+    ),
+    (
+        "PROT_EXEC mmap in",
+        "this machine allows no file in memory that programs may run from: neither memfd_create(2) "
+        "nor a directory without noexec",
+    ),
+)
 
 #: /proc/sys/kernel/tainted: bad page, died, warned, soft lockup. Out-of-tree modules and KUnit
 #: also taint, harmlessly.
@@ -50,7 +68,8 @@ def taints(value: int) -> list[str]:
 def judge(job: Path, log: Path, over: str) -> Result:
     """Return the result. It is the command's own status only if the kernel reports no fault.
 
-    OVER says which time limit ended the guest, if one did.
+    OVER says which time limit ended the guest, if one did. Raises LabError if the host forbids
+    what the kernel needs.
     """
     text = log.read_text(errors="replace") if log.exists() else ""
     status = read_status(job / "status")
@@ -67,6 +86,9 @@ def judge(job: Path, log: Path, over: str) -> Result:
     if over:
         return Result(EXIT_TIME, log, over, clock)
     if "end" not in status:
+        for said, reason in FORBIDDEN:
+            if said in text:
+                raise LabError(reason)
         return Result(EXIT_GUEST, log, "the guest died before the command had ended", clock)
     bad = taints(int(status.get("taint", "0")))
     if bad:

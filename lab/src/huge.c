@@ -2,10 +2,11 @@
 /*
  * huge: put a lab kernel's memory into huge pages, if the host allows it.
  *
- * Preloaded into the user-mode kernel, whose memory is an unnamed file in a
+ * Linked into the user-mode kernel, whose memory is an unnamed file in a
  * tmpfs. By default a mounted tmpfs has no huge pages. So we answer this one
  * open() from a private tmpfs, which is mounted nowhere and disappears with its
- * last file. This needs root or a user namespace. Without them the file stays
+ * last file. This needs root or a user namespace. Without them it is an anonymous
+ * file, since no directory may allow execution, and without that the file stays
  * where the kernel wanted it.
  */
 #define _GNU_SOURCE
@@ -15,6 +16,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -79,6 +81,8 @@ int open64(const char *path, int flags, ...)
 			      CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, &made);
 		if (maker > 0)
 			waitpid(maker, NULL, 0);
+		if (made < 0)
+			made = memfd_create("lab", MFD_CLOEXEC);
 	}
 	return made >= 0 ? made : openat64(AT_FDCWD, path, flags, mode);
 }

@@ -13,6 +13,7 @@
  *	bind FROM TO			make FROM visible at TO, writable
  *	link TARGET PATH		make a symbolic link; may exist
  *	lock DIR			make DIR's mount read-only
+ *	root DIR			make DIR the root
  *	detach DIR			unmount
  *	env NAME=VALUE			add to the command's environment, empty at first
  *	cwd DIR
@@ -237,6 +238,12 @@ static void do_lock(char **w)
 		die("lock %s: %m", w[0]);
 }
 
+static void do_root(char **w)
+{
+	if (chdir(w[0]) || chroot("."))
+		die("root %s: %m", w[0]);
+}
+
 static void do_detach(char **w)
 {
 	if (umount2(w[0], MNT_DETACH))
@@ -311,6 +318,7 @@ static const struct {
 	{ "bind", 2, do_bind },
 	{ "link", 2, do_link },
 	{ "lock", 1, do_lock },
+	{ "root", 1, do_root },
 	{ "detach", 1, do_detach },
 	{ "loopback", 0, do_loopback },
 	{ "tsc", 0, do_tsc },

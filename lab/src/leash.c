@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * leash: a preloaded process dies with its parent.
+ * leash: a process dies with its parent.
  *
+ * Linked into the user-mode kernel, and preloaded into QEMU.
  * A killed lab cannot clean up, so its guests must end without its help.
  */
 #define _GNU_SOURCE

@@ -2,7 +2,7 @@
 /*
  * seeded: what a lab kernel takes from its host, made repeatable.
  *
- * Preloaded into the user-mode kernel. A user-mode kernel has one source of
+ * Linked into the user-mode kernel. A user-mode kernel has one source of
  * entropy, the C library's getrandom(); here it answers from a generator
  * seeded with $LAB_SEED, so that the seed decides every random number of the
  * guest.

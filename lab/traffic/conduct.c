@@ -2,41 +2,41 @@
 /*
  * conduct - start the programs of a run, each at a fixed time, and wait for them.
  *
- * In virtual time, reading the clock advances it. Every program that starts
- * takes random numbers from the kernel, and every fork and exit mixes the time
- * into them. If Python started the programs, its version and path would change
- * the clock and the random numbers, and so every result. Therefore Python writes
- * the list of programs before the first one starts, sleeps while they run, and
- * reads the outcome afterwards. Before each program, the kernel seeds its
- * random number generator again, from a pool that no reader changes.
+ * In virtual time, every program that starts takes random numbers from the kernel,
+ * and every fork and exit mixes the time into them. So the list of programs is
+ * complete before the first one starts, and nothing else runs in the guest. Before
+ * each program, the kernel seeds its random number generator again, from a pool
+ * that no reader changes.
  *
- *	conduct [--first NS --turn NS] COMPOSER [WORD...]
+ *	conduct [--first NS --turn NS] LIST REPORT
  *
- * COMPOSER's standard output is the list of commands, in NUL-terminated words:
+ * The file LIST has the commands, in NUL-terminated words:
  *
- *	run|start[@NS]|exec[@NS] NAME INPUT OUT WORD... ""
+ *	run|start[@NS]|exec[@NS]|last NAME INPUT OUT WORD... ""
  *
  * `run` waits for the program and reports its output only if it fails. `start`
  * continues at once and writes the output to the file OUT. INPUT is the
  * program's standard input. A WORD "@EPOCH" is replaced by the start of the run's
  * time, one turn after the start of the last program. With @NS a program starts at
- * this time after the epoch and has no turn; such commands come last.
+ * this time after the epoch and has no turn; such commands follow those with a turn.
  *
  * `exec` is for a program that does not know when the run ends. It writes to
  * OUT.stdout and OUT.stderr, and is ended with its children when no other
  * program runs. In the lab's own kernel, it and its children read the kernel's clock
  * with rdtsc.
  *
+ * `last` commands come at the end of the list. They run one after the other when
+ * all other programs have ended with success, and write to OUT.
+ *
  * With --first and --turn (times of CLOCK_MONOTONIC), the first program starts at
  * --first and each further one --turn later. Without them programs start at
  * once, and the epoch is 200 ms later.
  *
- * When all programs have ended, or one failed and the others were stopped,
- * COMPOSER reads the outcome from its standard input. For each `exec` that ended
- * with success before it was stopped: "ended", the number of its command (from 0), and the
- * time after the epoch. After a failure: the number of the command, its status,
- * and its output on the following lines; -1 and the signal after an interruption.
- * conduct exits with COMPOSER's exit status.
+ * The file REPORT has the outcome. For each `exec` that ended with success before
+ * it was stopped: "ended", the number of its command (from 0), and the time after the
+ * epoch. After a failure: the number of the command, its status, and its output on
+ * the following lines; -1 and the signal after an interruption. Then conduct stops the other
+ * programs. It exits with 0 whenever the report is complete.
  */
 #define _GNU_SOURCE
 #include <limits.h>
@@ -62,6 +62,7 @@
 
 struct command {
 	bool wait;
+	bool last;
 	bool exec;
 	int64_t at_ns;		/* after the epoch; -1: at its turn */
 	char *name;
@@ -85,21 +86,26 @@ static void on_signal(int sig)
 	interrupted = sig;
 }
 
-/* Read "run", "start", "exec", "start@NS" or "exec@NS". */
+/* Read "run", "last", "start", "exec", "start@NS" or "exec@NS". */
 static void read_verb(struct command *c, const char *verb)
 {
 	const char *known = strncmp(verb, "exec", 4) ? "start" : "exec";
 	size_t length = strlen(known);
 
-	c->wait = !strcmp(verb, "run");
+	c->last = !strcmp(verb, "last");
+	c->wait = c->last || !strcmp(verb, "run");
 	c->exec = length == 4;
 	c->at_ns = -1;
+	if (c->last)
+		return;
+	if (c > commands && c[-1].last)
+		errx(2, "'%s' comes after 'last'", verb);
 	if (!strncmp(verb, known, length) && verb[length] == '@') {
 		c->at_ns = parse_number("@", verb + length + 1, 0, INT64_MAX / 2);
 		return;
 	}
 	if (!c->wait && strcmp(verb, known))
-		errx(2, "'%s' given, needs 'run', 'start' or 'exec'", verb);
+		errx(2, "'%s' given, needs 'run', 'start', 'exec' or 'last'", verb);
 	if (nr_turns++ != (unsigned int)(c - commands))
 		errx(2, "'%s' comes after a command without a turn", verb);
 }
@@ -114,19 +120,21 @@ static char *next_word(char **at, const char *end)
 	return word;
 }
 
-static void read_commands(int fd)
+static void read_commands(const char *path)
 {
 	char *text = malloc(LIST_BYTES + 1), *at = text, *end;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	size_t size = 0;
 	ssize_t got;
 
-	if (!text)
-		err(1, "memory for the list of commands");
+	if (!text || fd < 0)
+		err(1, "%s", path);
 	while ((got = read(fd, text + size, LIST_BYTES - size)) > 0 ||
 	       (got < 0 && errno == EINTR))
 		size += got > 0 ? got : 0;
 	if (got < 0)
-		err(1, "cannot read the list of commands");
+		err(1, "%s", path);
+	close(fd);
 	if (size == LIST_BYTES)
 		errx(2, "the list of commands is longer than %d bytes", LIST_BYTES);
 	end = text + size;
@@ -217,7 +225,11 @@ static void begin(struct command *c)
 	pid_t self = getpid();
 	unsigned int i;
 
-	if (c->wait) {
+	if (c->last) {
+		out = output_open(c->out, "");
+		c->output_fd = file_of("");
+		error = c->output_fd;
+	} else if (c->wait) {
 		c->output_fd = file_of("");
 		out = c->output_fd;
 		error = out;
@@ -261,7 +273,7 @@ static void begin(struct command *c)
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	close(in);
-	if (!c->wait)
+	if (!c->wait || c->last)
 		close(out);
 	if (c->exec)
 		close(error);
@@ -329,7 +341,7 @@ static bool await(struct command *awaited)
 		for (i = 0; i < nr_commands && commands[i].pid != pid; i++)
 			;
 		if (i == nr_commands)
-			errx(1, "COMPOSER has died");
+			continue;
 		commands[i].pid = 0;
 		if (status) {
 			report_failure(&commands[i], status);
@@ -344,56 +356,29 @@ static bool await(struct command *awaited)
 	return !interrupted;
 }
 
-/* Start COMPOSER, which writes commands to *@list and reads the outcome from *@report. */
-static pid_t composer_begin(char **argv, int *list, int *report)
-{
-	int from[2], to[2];
-	pid_t pid;
-
-	if (pipe2(from, O_CLOEXEC) || pipe2(to, O_CLOEXEC))
-		err(1, "pipe");
-	pid = fork();
-	if (pid < 0)
-		err(1, "fork");
-	if (!pid) {
-		signal(SIGPIPE, SIG_DFL);
-		dup2(to[0], STDIN_FILENO);
-		dup2(from[1], STDOUT_FILENO);
-		execv(argv[0], argv);
-		err(127, "%s", argv[0]);
-	}
-	close(from[1]);
-	close(to[0]);
-	*list = from[0];
-	*report = to[1];
-	return pid;
-}
-
 int main(int argc, char **argv)
 {
 	struct sigaction action = { .sa_handler = on_signal };
-	int list, report, status;
-	unsigned int i;
-	pid_t composer;
+	unsigned int i, lasts;
 	bool good = true;
-	char c;
 
 	argv++;
-	if (argc > 5 && !strcmp(argv[0], "--first") && !strcmp(argv[2], "--turn")) {
+	argc--;
+	if (argc > 4 && !strcmp(argv[0], "--first") && !strcmp(argv[2], "--turn")) {
 		first_ns = parse_number("--first", argv[1], 1, INT64_MAX / 2);
 		turn_ns = parse_number("--turn", argv[3], 1, INT64_MAX / 2 / MAX_COMMANDS);
 		argv += 4;
+		argc -= 4;
 	}
-	if (!argv[0] || argv[0][0] == '-')
-		errx(2, "usage: conduct [--first NS --turn NS] COMPOSER [WORD...]");
+	if (argc != 2 || argv[0][0] == '-')
+		errx(2, "usage: conduct [--first NS --turn NS] LIST REPORT");
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	composer = composer_begin(argv, &list, &report);
-	read_commands(list);
-	report_fd = file_of("");
+	read_commands(argv[0]);
+	report_fd = output_open(argv[1], "");
 	epoch_set(first_ns + nr_turns * turn_ns);
-	for (i = 0; i < nr_commands && good && !interrupted; i++) {
+	for (i = 0; i < nr_commands && !commands[i].last && good && !interrupted; i++) {
 		if (turn_ns && commands[i].at_ns < 0)
 			await_time(&commands[i], first_ns + i * turn_ns);
 		else if (!commands[i].wait && (!i || commands[i - 1].wait))
@@ -402,18 +387,19 @@ int main(int argc, char **argv)
 		if (commands[i].wait)
 			good = await(&commands[i]);
 	}
-	for (i = 0; i < nr_commands && good && !interrupted; i++)
+	lasts = i;
+	for (i = 0; i < lasts && good && !interrupted; i++)
 		if (commands[i].pid && !commands[i].exec)
 			good = await(&commands[i]);
+	end_all();
+	for (i = lasts; i < nr_commands && good && !interrupted; i++) {
+		begin(&commands[i]);
+		good = await(&commands[i]);
+	}
 	if (interrupted)
 		dprintf(report_fd, "-1 %d\n", interrupted);
 	end_all();
-	lseek(report_fd, 0, SEEK_SET);
-	while (read(report_fd, &c, 1) == 1)
-		if (write(report, &c, 1) != 1)
-			break;
-	close(report);
-	while (waitpid(composer, &status, 0) < 0 && errno == EINTR)
-		;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	if (close(report_fd))
+		err(1, "%s", argv[1]);
+	return 0;
 }

@@ -3,7 +3,10 @@
  * qsample - read one queue discipline's counters at fixed times.
  *
  * Each sample is one RTM_GETQDISC for this qdisc, at absolute times of
- * CLOCK_MONOTONIC. We sleep in between, so that virtual time can pass. The
+ * CLOCK_MONOTONIC. We sleep in between, so that virtual time can pass. A sample
+ * comes at another place of each interval, because the kernel's timers, by which
+ * TCP sends again, end at multiples of a tick, as intervals do: the queue at
+ * these times is longer than at others. The
  * content of TCA_STATS_APP is logged unchanged; readers of the log know its
  * layout.
  *
@@ -200,18 +203,32 @@ static bool sleep_until(int64_t at_ns)
 	return !interrupted;
 }
 
+/*
+ * The place of sample @n in its interval: n times the golden section, without the whole part. So
+ * any number of samples in a row is spread evenly over the interval (Knuth, TAOCP 3, 6.4).
+ */
+static int64_t place_of(uint32_t n, int64_t interval)
+{
+	uint32_t fraction = n * 2654435769u;	/* Q0.32 */
+
+	return (int64_t)((__uint128_t)fraction * interval >> 32);
+}
+
 static void run_samples(int64_t epoch, int64_t interval, int64_t duration)
 {
 	struct sample s;
-	int64_t at, now;
+	int64_t n, at, now;
 
-	for (at = 0; at <= duration; at += interval) {
+	for (n = 0; n * interval <= duration; n++) {
+		at = n * interval + place_of(n, interval);
+		if (at > duration)
+			at = duration;
 		if (!sleep_until(epoch + at))
 			return;
 		/* If whole samples are late, skip them instead of catching up. */
 		now = mono_ns() - epoch;
 		if (now >= at + interval)
-			at += (now - at) / interval * interval;
+			n = now / interval;
 		sample_take(&s);
 		sample_write(&s, now);
 	}
@@ -223,8 +240,8 @@ static void help_print(FILE *out)
 	      "               [--netns NAME] [--interval-ms MS] [--epoch-ns NS]\n"
 	      "               [--capture NETNS=FILE]... [--capture-mb MB]\n\n"
 	      "Log the counters of the qdisc below --parent (default root) of a device, from\n"
-	      "the epoch (a time of CLOCK_MONOTONIC, default now) for MS, every interval\n"
-	      "(default 10 ms).\n\n"
+	      "the epoch (a time of CLOCK_MONOTONIC, default now) for MS, once in each interval\n"
+	      "(default 10 ms), and at the end.\n\n"
 	      "--capture writes the headers of all packets of a namespace to a pcapng file,\n"
 	      "with times after the epoch. All captures together take MB (default 256) of memory.\n",
 	      out);

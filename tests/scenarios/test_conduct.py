@@ -14,17 +14,18 @@ TURNS = ("--first", "1000000000", "--turn", "50000000")
 
 
 def conduct(*commands: tuple[str, ...], turns: tuple[str, ...] = TURNS) -> tuple[int, str, str]:
-    """Run conduct. Returns its status, its report to the composer, and its standard error.
+    """Run conduct. Returns its status, its report, and its standard error.
 
     commands: without the empty word at the end
     """
     words = "".join(f"{word}\\0000" for command in commands for word in (*command, ""))
-    # The composer prints the commands, then conduct's report and every `sleep` that still runs.
+    # After conduct's report, every `sleep` that still runs is shown.
     script = (
-        "printf '%b' \"$0\"; exec >&2; echo report; cat; grep -lx sleep /proc/[0-9]*/comm || true"
+        "printf '%b' \"$0\" >/tmp/list; exec >&2; conduct \"$@\" /tmp/list /tmp/report; status=$?; "
+        "echo report; cat /tmp/report; grep -lx sleep /proc/[0-9]*/comm; exit $status"
     )
     done = subprocess.run(
-        [ROOT / "lab" / "boot", "--", "conduct", *turns, "/bin/sh", "-c", script, words],
+        [ROOT / "lab" / "boot", "--", "/bin/sh", "-c", script, words, *turns],
         capture_output=True,
         text=True,
         timeout=120,
@@ -94,6 +95,16 @@ def test_program_without_an_end_is_ended_with_its_children() -> None:
     assert "hang" not in said
 
 
+def test_last_programs_run_after_all_others_and_only_after_success() -> None:
+    show = ("last", "show", "", "/tmp/shown", "sh", "-c", "cat /tmp/slow.stdout >/dev/kmsg; exit 7")
+    slow = ("exec", "slow", "", "/tmp/slow", "sh", "-c", "sleep 2; echo 1")
+    status, told, _ = conduct(("start", "waits", "", "", "sleep", "3"), slow, show)
+    assert status == 0
+    assert re.fullmatch(r"ended 1 \d+\n2 7\n", told), told
+    status, told, _ = conduct(("start", "fails", "", "", "sh", "-c", "exit 5"), show)
+    assert (status, told) == (0, "0 5\n")
+
+
 @pytest.mark.parametrize(
     ("commands", "message"),
     [
@@ -101,7 +112,11 @@ def test_program_without_an_end_is_ended_with_its_children() -> None:
             (("run", "slow", "", "", "sleep", "0.06"), ("run", "next", "", "", "true")),
             "next comes 0.0",
         ),
-        ((("play", "x", "", "", "true"),), "'play' given, needs 'run', 'start' or 'exec'"),
+        ((("play", "x", "", "", "true"),), "'play' given, needs 'run', 'start', 'exec' or 'last'"),
+        (
+            (("last", "x", "", "/tmp/x", "true"), ("run", "y", "", "", "true")),
+            "'run' comes after 'last'",
+        ),
         ((("run", "nothing", "", ""),), "nothing: no program"),
     ],
 )

@@ -177,7 +177,7 @@ def test_a_module_that_needs_ecn_is_known_by_its_flag(tmp_path: Path) -> None:
 def test_a_kernel_without_accecn_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guest_kernel, "ACCURATE_ECN", tmp_path / "missing")
     with pytest.raises(Failure, match=r"this kernel has no AccECN; Linux 6\.18"):
-        guest_kernel.prepare(recipe_of("ecn=accecn").as_json(), guest=False)
+        guest_kernel.prepare(recipe_of("ecn=accecn").as_json())
 
 
 #: Prints the congestion control of the kernel's TCP at its end of a connection.

@@ -15,9 +15,8 @@ import pytest
 
 from aqmlab.compare import demo_workloads
 from aqmlab.exceptions import UserError
-from aqmlab.run import execute, flows, guest_kernel, guest_program, run_directory
+from aqmlab.run import counters, execute, flows, guest_kernel, outcome, run_directory
 from aqmlab.run.fair_shares import Facts
-from aqmlab.run.guest_program import GuestProgram
 from aqmlab.run.network import Network
 from aqmlab.run.params import Param, resolve
 from aqmlab.run.recipe import Recipe
@@ -331,15 +330,31 @@ def test_flowgen_names_the_line_and_the_key(tmp_path: Path) -> None:
         assert said in done.stderr
 
 
-@pytest.mark.parametrize(("prefix", "of_this_run"), [("aqm7-", 2), ("", 7)])
-def test_earlier_losses_of_the_machine_do_not_count(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prefix: str, of_this_run: int
-) -> None:
-    """There were five drops before the run and seven after. In a guest, all belong to the run."""
-    lost = iter((5, 7) if prefix else (7,))
-    monkeypatch.setattr(guest_program, "softnet_dropped", lambda: next(lost))
-    (tmp_path / run_directory.RECIPE).write_text("{}")
-    assert GuestProgram(tmp_path, prefix).softnet_dropped() == of_this_run
+def test_the_kernel_counts_dropped_packets_in_hex_for_each_cpu() -> None:
+    """The second column of softnet_stat."""
+    shown = "0000ab10 00000007 00000000 0\n00000000 0000001f 00000002 0\n"
+    assert counters.softnet_dropped(shown) == 7 + 31
+
+
+def test_output_of_inspace_is_split_by_namespace_and_file() -> None:
+    shown = "> a /proc/net/dev\none\ntwo\n> a /proc/x\n> - /proc/net/dev\n three\n"
+    assert counters.sections(shown) == {
+        ("a", "/proc/net/dev"): "one\ntwo\n",
+        ("a", "/proc/x"): "",
+        ("-", "/proc/net/dev"): " three\n",
+    }
+
+
+def test_built_in_code_is_no_module_and_a_module_may_have_no_version() -> None:
+    """A directory of what is built in has no initstate."""
+    place = "/sys/module"
+    shown = {
+        ("-", f"{place}/sch_a/initstate"): "live\n",
+        ("-", f"{place}/sch_a/srcversion"): "ABC\n",
+        ("-", f"{place}/sch_b/srcversion"): "DEF\n",
+        ("-", f"{place}/tcp_c/initstate"): "live\n",
+    }
+    assert counters.module_versions(shown) == {"sch_a": "ABC", "tcp_c": None}
 
 
 def test_wide_windows_may_have_a_larger_guest(
@@ -353,11 +368,14 @@ def test_wide_windows_may_have_a_larger_guest(
         return Result(0, tmp_path / "log")
 
     monkeypatch.setattr(engines, "run", run)
+    monkeypatch.setattr(outcome, "write", lambda *_: None)
     found = find("dumbbell")
     for given, gib, pages in ((), 2, 393216), (("memory=8",), 8, 1572864):
         settings = Settings(resolve(found.params, given), "pfifo limit 200", 1, "virtual")
         asked = {"seed": 1, "clock": "virtual"}
-        place = run_directory.Place(tmp_path, BytesIO())
+        directory = tmp_path / str(gib)
+        directory.mkdir()
+        place = run_directory.Place(directory, BytesIO())
         execute.run(*compose(found, settings), asked, place, {})
         assert begun == [f"{gib}G"]
         assert guest_kernel.tcp_pages(gib) == pages

@@ -17,7 +17,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from aqmlab import ROOT
 from aqmlab.exceptions import UserError, unknown
 from labkit import trees
 from labkit.cache import digest
@@ -72,7 +71,8 @@ def judge(args: argparse.Namespace, tree: str) -> int:
     """Run the scenario on a tree as it is. Return GOOD, BAD, or SKIP if there is no result."""
     with tempfile.TemporaryDirectory(prefix="aqm-bisect-") as place:
         out = Path(place) / "run"
-        command = [ROOT / "netns-scenarios" / "run", *args.scenario, "--kernel", tree, "--out", out]
+        run = [sys.executable, "-P", "-m", "aqmlab", "run"]
+        command = [*run, *args.scenario, "--kernel", tree, "--out", out]
         done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
         if done.returncode == WRONG:
             raise UserError("run refused the scenario, see above")

@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from aqmlab import ROOT
 from aqmlab.exceptions import UserError, unknown
 from aqmlab.qdiscs import names
 from aqmlab.qdiscs.metadata import all_metadata
@@ -27,6 +26,7 @@ from aqmlab.report.load_runs import Section
 from aqmlab.run.wires import queue_commands
 from labkit import engines, outside, trees
 from labkit.errors import LabError
+from labkit.paths import OUT
 from labkit.request import Request
 
 from . import demo, regression, sweep, variants, workload_sets
@@ -330,7 +330,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = sweep.parser(
         "compare",
         "Compare a qdisc with mainline's in the demo's workloads.",
-        ROOT / "out" / "compare",
+        OUT / "compare",
         resume=False,
     )
     parser.add_argument(

@@ -10,10 +10,10 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from aqmlab import ROOT
 from aqmlab.report import html_report, load_runs, picture
 from aqmlab.report.cards import card, text
 from aqmlab.report.intervals import text_table
+from labkit.paths import OUT
 
 from . import sweep
 from .demo_workloads import WORKLOADS, Discipline, Workload
@@ -106,7 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = sweep.parser(
         "demo",
         "Compare each discipline with mainline's, in its workloads.",
-        ROOT / "out" / "demo",
+        OUT / "demo",
         resume=False,
     ).parse_args(argv)
     began = time.monotonic()

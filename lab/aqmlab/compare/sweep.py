@@ -27,10 +27,10 @@ from aqmlab.run import run_directory
 from aqmlab.run.execute import end_with, terminated_as_interrupt
 from labkit import engines
 from labkit.errors import LabError
+from labkit.paths import OUT
 from labkit.request import Request
 
 SNAKEFILE = Path(__file__).with_name("sweep.smk")
-RUN = ROOT / "netns-scenarios" / "run"
 PROFILES = ROOT / "lab" / "profiles"
 LOG = "sweep.log"
 #: How many lines of a failed run's errors are shown.
@@ -62,7 +62,11 @@ def parser(prog: str, description: str, out: Path, *, resume: bool) -> argparse.
     """
     added = argparse.ArgumentParser(prog=prog, description=description)
     added.add_argument(
-        "--out", type=Path, default=out, metavar="DIR", help=f"default: {out.relative_to(ROOT)}"
+        "--out",
+        type=Path,
+        default=out,
+        metavar="DIR",
+        help=f"default: {out.relative_to(OUT.parent)}",
     )
     added.add_argument(
         "--jobs",
@@ -274,7 +278,7 @@ def _begin(directory: Path, name: str, words: Sequence[str]) -> int:
             os.dup2(os.open(file, os.O_RDWR), number)
         with _errors(directory, name).open("wb") as errors:
             os.dup2(errors.fileno(), 2)
-        sys.argv = [str(RUN), *words, "--out", name]
+        sys.argv = ["run", *words, "--out", name]
         status = run_command.main(sys.argv[1:])
     except BaseException:
         traceback.print_exc()

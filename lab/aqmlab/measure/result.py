@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from aqmlab.run import run_directory
 from aqmlab.run.execute import Cost
 from aqmlab.run.settings import AMPLE_KB
+from labkit.orders import FALLBACK
 
 from . import ecn, integrity, iperf3, logs, loss_patterns, programs
 from .metrics import phases, summarize
@@ -89,9 +91,12 @@ def compute(directory: Path, cost: Cost) -> dict[str, Any]:
         "phases": phases(read),
         "programs": programs.ended(recipe, guest),
         "hops": hops,
-        "warnings": ecn.warnings(
-            read.ends, recipe, guest, parameters.get("ecn", ecn.OFF), summary["dropped"]
-        ),
+        "warnings": [
+            *ecn.warnings(
+                read.ends, recipe, guest, parameters.get("ecn", ecn.OFF), summary["dropped"]
+            ),
+            *_userspace(guest),
+        ],
         # Retransmission timeouts of all TCP connections over the whole run.
         "timeouts": sum(ns["timeouts"] for ns in guest["counters"]["after"].values()),
         "digest": digest(read),
@@ -105,6 +110,13 @@ def compute(directory: Path, cost: Cost) -> dict[str, Any]:
         "cpu_seconds": round(cost.cpu_s, 3),
         "virtual_seconds": read.run["facts"]["end_s"],
     }
+
+
+def _userspace(guest: Mapping[str, Any]) -> list[str]:
+    """Return a warning if the kernel did not run its processes as usual."""
+    if guest["lab"].get("userspace") != FALLBACK:
+        return []
+    return [f"processes ran by {FALLBACK}, so the bytes are not those of other machines"]
 
 
 def _describe_group(group: dict[str, Any]) -> str:

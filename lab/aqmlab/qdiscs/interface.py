@@ -23,10 +23,12 @@ from pathlib import Path
 from typing import Any
 
 from aqmlab import ROOT
+from labkit import bundle
+from labkit.paths import BUILD, BUNDLE
 
 HEADERS = ROOT / "include" / "uapi" / "linux"
 PROGRAM = Path(__file__).with_name("describe.c")
-CACHE = ROOT / "build" / "qdiscs"
+CACHE = BUILD / "qdiscs"
 HEADER_BYTES = 8  # type and padding before the statistics; describe.c adds them to the offsets
 
 #: C function that describes one qdisc. K is the name of the kind in capitals.
@@ -189,6 +191,8 @@ def describe(headers: Path) -> str:
 @functools.cache
 def _described() -> dict[str, Any]:
     """Return the description of all qdiscs, from the cache if the headers are unchanged."""
+    if BUNDLE:
+        return dict(json.loads((BUNDLE / bundle.QDISCS).read_text()))
     made_from = [PROGRAM, Path(__file__), *sorted(HEADERS.glob("*.h"))]
     name = hashlib.sha256(b"\0".join(path.read_bytes() for path in made_from)).hexdigest()[:16]
     kept = CACHE / f"{name}.json"

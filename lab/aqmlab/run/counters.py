@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Read counters from the output of the kernel and of tc.
-
-Standard library only: guest_program.py needs it in the lab's guest.
-"""
+"""Read counters from the output of the kernel and of tc."""
 
 from __future__ import annotations
 
@@ -12,11 +9,18 @@ from pathlib import Path
 from typing import Any
 
 # Counters of each namespace. A kernel without IPv6 does not have the last file.
-COUNTERS = [
-    name
-    for name in ("/proc/net/dev", "/proc/net/netstat", "/proc/net/snmp", "/proc/net/snmp6")
-    if Path(name).exists()
-]
+COUNTERS = ("/proc/net/dev", "/proc/net/netstat", "/proc/net/snmp", "/proc/net/snmp6")
+
+#: Files of the machine: the kernel's release and build, and what each CPU dropped.
+SOFTNET = "/proc/net/softnet_stat"
+VERSIONS = ("/proc/sys/kernel/osrelease", "/proc/version", SOFTNET)
+
+#: Files of loaded modules; those that are built in have no initstate, and some have no version.
+MODULE_FACTS = tuple(
+    f"/sys/module/{kind}_*/{name}"
+    for kind in ("sch", "tcp")
+    for name in ("initstate", "srcversion")
+)
 
 # Counters of packets that a host or a router dropped, not a queue discipline.
 DISCARDS = {
@@ -123,10 +127,31 @@ def received_ect(protocols: Mapping[str, int]) -> int:
     )
 
 
-def softnet_dropped() -> int:
-    """Return how many received packets all CPUs dropped since boot, because a backlog was full."""
-    lines = Path("/proc/net/softnet_stat").read_text().splitlines()
-    return sum(int(line.split()[1], 16) for line in lines)
+def softnet_dropped(text: str) -> int:
+    """Return how many received packets all CPUs dropped since boot, because a backlog was full.
+
+    text: of SOFTNET
+    """
+    return sum(int(line.split()[1], 16) for line in text.splitlines())
+
+
+def sections(text: str) -> dict[tuple[str, str], str]:
+    """Split the output of lab/traffic/inspace.c by namespace and file."""
+    _, *parts = re.split(r"^> (\S+) (\S+)\n", text, flags=re.M)
+    return {
+        (netns, path): shown
+        for netns, path, shown in zip(parts[::3], parts[1::3], parts[2::3], strict=True)
+    }
+
+
+def module_versions(shown: Mapping[tuple[str, str], str]) -> dict[str, str | None]:
+    """Return the source versions of loaded modules; None for a module without one."""
+    states = [path for _, path in shown if path.endswith("/initstate")]
+    return {
+        Path(state).parent.name: version.strip() or None
+        for state in sorted(states)
+        for version in [shown.get(("-", state.replace("initstate", "srcversion")), "")]
+    }
 
 
 def qdisc_counters(text: str) -> list[dict[str, Any]]:

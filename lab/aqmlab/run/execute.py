@@ -20,17 +20,22 @@ from typing import Any, BinaryIO
 
 from aqmlab import ROOT
 from aqmlab.exceptions import RunError
-from labkit import engines
+from labkit import bundle, engines
 from labkit.errors import EXIT_UNAVAILABLE, LabError
+from labkit.orders import PROGRAMS_IN_GUEST
 from labkit.request import Request
 from labkit.toolchain import compiler
 
-from . import run_directory
+from . import guest_kernel, outcome, run_directory
+from .commands import Commands
+from .counters import SOFTNET, softnet_dropped
 from .fair_shares import Facts
 from .recipe import Recipe
+from .steps import Failure, in_guest, tool
 
-GUEST = ROOT / "lab" / "guest.py"
-TOOLS = ROOT / "build" / "tools"
+#: Number of the format that digests depend on: equal settings and seeds give equal digests within
+#: an edition. docs/determinism.md says what changed in each.
+EDITION = 2
 
 #: How many of a failed run's last lines are shown.
 TAIL = 20
@@ -52,11 +57,13 @@ SOCKETS_PER_FLOW = 4
 
 def made_with() -> dict[str, Any]:
     """The checkout, the compiler and the command that this run is of; the guest adds the rest."""
-    return {**_checkout(), "argv": sys.argv}
+    return {"edition": EDITION, **_checkout(), "argv": sys.argv}
 
 
 @functools.cache
 def _checkout() -> dict[str, str]:
+    if given := bundle.manifest():
+        return {"version": given["version"], "compiler": given["compiler"]}
     version = subprocess.run(
         [ROOT / "tools" / "version"], capture_output=True, text=True, check=True
     )
@@ -116,6 +123,10 @@ class _Log:
         self.file = file
         self.end = b""
 
+    def text(self) -> str:
+        """Return the last lines."""
+        return self.end.decode(errors="replace").strip()
+
     def write(self, text: bytes) -> int:
         self.end = b"\n".join((self.end + text).rsplit(b"\n", TAIL + 1)[-TAIL - 1 :])
         with contextlib.suppress(OSError):
@@ -129,25 +140,45 @@ class _Log:
         return self.file.fileno()
 
 
-def _in_lab(request: Request, log: _Log) -> tuple[int, str]:
-    """Boot a guest for `request` with its output in `log`; return its status and last lines."""
+def _in_lab(request: Request, commands: Commands, log: _Log) -> None:
+    """Boot a guest for `request`, and write what `commands` have left. Raises as run() does."""
     try:
         result = engines.run(replace(request, output=log))
     except LabError as error:
-        return EXIT_UNAVAILABLE, str(error)
+        raise _failed(str(error), EXIT_UNAVAILABLE) from error
     if result.reason:
         log.write(f"lab: {result.reason}; kernel log: {result.log}\n".encode())
-    return result.status, log.end.decode(errors="replace").strip()
+    if result.status:
+        raise _failed(log.text(), result.status)
+    outcome.write(commands, result.lab)
 
 
-def _here(argv: Sequence[str], log: BinaryIO) -> tuple[int, str]:
-    """Run `argv` on this machine with its output in `log`; return its status and its last lines.
+def _here(commands: Commands, log: _Log) -> None:
+    """Carry out `commands` on this machine and write what they left. Raises as run() does."""
+    allowed = guest_kernel.prepare(commands.recipe)
+    dropped = softnet_dropped(Path(SOFTNET).read_text())
+    try:
+        status = _conducted([tool("conduct"), *map(str, commands.write())], log)
+        if status:
+            raise _failed(log.text(), status)
+        outcome.write(commands, {}, dropped)
+    finally:
+        guest_kernel.restore(allowed)
+        for ns in reversed(commands.recipe["namespaces"]):
+            subprocess.run([tool("ip"), "netns", "del", commands.netns(ns)], capture_output=True)
+
+
+def _failed(said: str, status: int) -> RunError:
+    return RunError(f"{said}\nrun failed with status {status}")
+
+
+def _conducted(argv: Sequence[str], log: _Log) -> int:
+    """Run `argv` on this machine with its output in `log`, and return its status.
 
     The child has `log` open, too: the lock on it lasts until both have ended. When this process is
     interrupted the child is interrupted too, and has ended when KeyboardInterrupt arrives at the
     caller.
     """
-    last_output = _Log(log)
     child = subprocess.Popen(
         argv,
         stdin=subprocess.DEVNULL,
@@ -161,7 +192,7 @@ def _here(argv: Sequence[str], log: BinaryIO) -> tuple[int, str]:
     assert child.stdout
     try:
         for line in child.stdout:
-            last_output.write(line)
+            log.write(line)
         status = child.wait()
     except KeyboardInterrupt:
         child.send_signal(signal.SIGINT)
@@ -171,13 +202,39 @@ def _here(argv: Sequence[str], log: BinaryIO) -> tuple[int, str]:
             os.killpg(child.pid, signal.SIGKILL)
             child.wait()
         raise
-    return status, last_output.end.decode(errors="replace").strip()
+    return status
 
 
 def _sockets(recipe: Recipe) -> tuple[int, int]:
     """Return the IP version, and how many TCP sockets the flows and programs may have at once."""
     version = 6 if any("-6" in batch.options for batch in recipe.batches) else 4
     return version, SOCKETS_PER_FLOW * (len(recipe.flows) + len(recipe.programs))
+
+
+def _request(
+    recipe: Recipe,
+    asked: Mapping[str, Any],
+    directory: Path,
+    files: Sequence[Path],
+    lab_options: Mapping[str, Any],
+) -> Request:
+    """Return the request for a guest that carries out the commands in `files`."""
+    # Boot, set-up, and no more than the slowest machine would need.
+    wall = asked["clock"] == "wall"
+    turns = [] if wall else ["--first", str(FIRST_NS), "--turn", str(TURN_NS)]
+    return Request(
+        [f"{PROGRAMS_IN_GUEST}/conduct", *turns, *map(str, files)],
+        clock=asked["clock"],
+        seed=asked["seed"],
+        memory=f"{recipe.memory_gib}G",
+        time_limit=300 + recipe.duration_ms / 1000 * (1 if wall else 2),
+        stall_limit=STALL_S,
+        sockets=_sockets(recipe),
+        share=[directory, *map(Path, recipe.share)],
+        # Programs of the host need the host's files.
+        own_root=recipe.generator == "flowgen" and not recipe.programs,
+        **lab_options,
+    )
 
 
 def run(
@@ -187,7 +244,7 @@ def run(
     place: run_directory.Place,
     lab_options: Mapping[str, Any] | None,
 ) -> Cost:
-    """Carry out `recipe` in `place`, where its logs are afterwards.
+    """Carry out `recipe` in `place`, where its logs are afterwards. Raises RunError.
 
     asked: as run_directory.claimed takes it; with clock and seed.
     lab_options: fields of the lab's request; None: on this machine, as root.
@@ -197,32 +254,18 @@ def run(
     (directory / run_directory.RUN).write_text(json.dumps(run_json, indent=1) + "\n")
     (directory / run_directory.RECIPE).write_text(json.dumps(recipe.as_json(), indent=1) + "\n")
 
-    composer = [os.path.realpath(sys.executable), "-E", "-s", "-S", str(GUEST), str(directory)]
     began, used = time.monotonic(), _used_s()
+    log = _Log(place.log)
     with terminated_as_interrupt():
-        if lab_options is None:
-            status, last_output = _here(
-                [str(TOOLS / "conduct"), *composer, f"aqm{os.getpid()}-"], place.log
-            )
-        else:
-            # Boot, set-up, and no more than the slowest machine would need.
-            wall = asked["clock"] == "wall"
-            limit = 300 + recipe.duration_ms / 1000 * (1 if wall else 2)
-            turns = [] if wall else ["--first", str(FIRST_NS), "--turn", str(TURN_NS)]
-            status, last_output = _in_lab(
-                Request(
-                    ["conduct", *turns, *composer],
-                    clock=asked["clock"],
-                    seed=asked["seed"],
-                    memory=f"{recipe.memory_gib}G",
-                    time_limit=limit,
-                    stall_limit=STALL_S,
-                    sockets=_sockets(recipe),
-                    share=[directory, *map(Path, recipe.share)],
-                    **lab_options,
-                ),
-                _Log(place.log),
-            )
-    if status:
-        raise RunError(f"{last_output}\nrun failed with status {status}")
+        try:
+            if lab_options is None:
+                _here(Commands(directory, recipe.as_json(), tool, f"aqm{os.getpid()}-"), log)
+            else:
+                commands = Commands(directory, recipe.as_json(), in_guest)
+                files = commands.write()
+                request = _request(recipe, asked, directory, files, lab_options)
+                _in_lab(request, commands, log)
+        except Failure as failure:
+            log.write(f"error: {failure}\n".encode())
+            raise _failed(f"error: {failure}", 1) from failure
     return Cost(time.monotonic() - began, _used_s() - used)

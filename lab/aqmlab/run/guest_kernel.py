@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Prepare the kernel of a run for its TCP.
-
-Standard library only: guest_program.py needs it in the lab's guest.
-"""
+"""Prepare the kernel of a run for its TCP."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .steps import Failure, tool
+from .steps import Failure, Step, tool
 
 TCP = Path("/proc/sys/net/ipv4")
 MEMORY = TCP / "tcp_mem"
@@ -22,6 +19,9 @@ DEFAULT, ECN = "net/ipv4/tcp_congestion_control", "net/ipv4/tcp_ecn"
 #: Values of tcp_ecn that ask for AccECN, and a file that only kernels with AccECN have.
 ACCURATE = ("3", "4", "5")
 ACCURATE_ECN = TCP / "tcp_ecn_option"
+NO_ACCURATE_ECN = "ecn=accecn: this kernel has no AccECN; Linux 6.18 and later have it"
+#: Congestion controls that each kernel allows when it has booted.
+ALWAYS = ("reno", "cubic")
 
 
 def tcp_pages(memory_gib: int) -> int:
@@ -32,32 +32,63 @@ def tcp_pages(memory_gib: int) -> int:
     return memory_gib * (1 << 30) // 4096 * 3 // 4
 
 
-def prepare(recipe: Mapping[str, Any], *, guest: bool) -> str:
-    """Let the hosts of a recipe have their congestion control and their ECN.
+def wanted(recipe: Mapping[str, Any]) -> set[str]:
+    """Return the congestion controls that are the default of a namespace in a recipe."""
+    return {values[DEFAULT] for values in recipe["sysctls"].values() if DEFAULT in values}
+
+
+def _accurate(recipe: Mapping[str, Any]) -> bool:
+    return any(values.get(ECN) in ACCURATE for values in recipe["sysctls"].values())
+
+
+def missing(name: str) -> str:
+    """Return the message for a congestion control that the kernel does not have."""
+    return (
+        f"congestion control {name}: this kernel does not have it; "
+        f"{AVAILABLE} lists the ones that it has"
+    )
+
+
+def preparation(recipe: Mapping[str, Any]) -> tuple[list[Step], list[str]]:
+    """Return what lets the hosts of a recipe have their congestion control and ECN in a guest.
 
     Only allowed congestion controls can be the default of a namespace. The list is the machine's.
-
-    guest: whether the kernel is a lab guest's, which has its memory for TCP
-    Returns the list before a change, or "". Raises Failure.
+    Returns steps before the first namespace, and orders for lab/traffic/inspace.c.
     """
-    if guest:
-        MEMORY.write_text(f"{tcp_pages(int(recipe['memory_gib']))} " * 3)
-    sysctls = [*recipe["sysctls"].values()]
-    if any(one.get(ECN) in ACCURATE for one in sysctls) and not ACCURATE_ECN.exists():
-        raise Failure("ecn=accecn: this kernel has no AccECN; Linux 6.18 and later have it")
+    pages = tcp_pages(int(recipe["memory_gib"]))
+    orders = [f"- write {MEMORY} {pages} {pages} {pages}"]
+    script = [f"[ -e {ACCURATE_ECN} ] || {{ echo '{NO_ACCURATE_ECN}'; exit 1; }}"]
+    lines = script if _accurate(recipe) else []
+    names = sorted(wanted(recipe) - {*ALWAYS})
+    for name in names:
+        known = f"grep -qw {name} {AVAILABLE}"
+        lines.append(
+            f"{known} || /sbin/modprobe tcp_{name} 2>/dev/null; "
+            f"{known} || {{ echo '{missing(name)}'; exit 1; }}"
+        )
+    if names:
+        orders.append(f"- write {ALLOWED} {' '.join([*ALWAYS, *names])}")
+    steps = [Step("kernel", ["/bin/sh", "-c", "\n".join(lines)], says=True)] if lines else []
+    return steps, orders
+
+
+def prepare(recipe: Mapping[str, Any]) -> str:
+    """Do on this machine what preparation() does in a guest, except for TCP's memory.
+
+    Returns the allowed congestion controls before a change, or "". Raises Failure.
+    """
+    if _accurate(recipe) and not ACCURATE_ECN.exists():
+        raise Failure(NO_ACCURATE_ECN)
     before = ALLOWED.read_text().strip()
-    wanted = {one[DEFAULT] for one in sysctls if DEFAULT in one} - {*before.split()}
-    for name in sorted(wanted):
+    names = wanted(recipe) - {*before.split()}
+    for name in sorted(names):
         if name not in AVAILABLE.read_text().split():
             subprocess.run([tool("modprobe"), f"tcp_{name}"], capture_output=True)
         if name not in AVAILABLE.read_text().split():
-            raise Failure(
-                f"congestion control {name}: this kernel does not have it; "
-                f"{AVAILABLE} lists the ones that it has"
-            )
-    if not wanted:
+            raise Failure(missing(name))
+    if not names:
         return ""
-    ALLOWED.write_text(" ".join([before, *sorted(wanted)]))
+    ALLOWED.write_text(" ".join([before, *sorted(names)]))
     return before
 
 

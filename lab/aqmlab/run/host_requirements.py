@@ -14,7 +14,7 @@ from .recipe import Recipe
 from .steps import HOW_TO_GET, SEARCH, Failure, tool
 
 #: What every run starts, and what only one with iperf3 does.
-PROGRAMS = ("ip", "tc", "ethtool", "conduct", "flowgen", "qsample")
+PROGRAMS = ("ip", "tc", "conduct", "flowgen", "qsample", "inspace")
 OF_IPERF3 = ("iperf3", "ss")
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A run as plain data: what `guest_program.py` carries out, in the lab or here.
+"""A run as plain data: what the commands of `commands.py` carry out, in the lab or here.
 
-Names of namespaces are without the prefix that makes them unique on a machine; `guest_program.py`
-adds it. All times count from the run's epoch.
+Names of namespaces are without the prefix that makes them unique on a machine; `commands.py` adds
+it. All times count from the run's epoch.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ class Meter:
 class Recipe:
     """sysctls: namespace to path below /proc/sys to value. lossy: where netem may drop packets.
     starts: lines for tc that tell qdiscs the epoch. changes: lines for tc during the run.
-    traces: hashes of trace files, by path. offloads: namespace, device, words for `ethtool -K`.
+    traces: hashes of trace files, by path. offloads: namespace, device, then pairs of an offload's
+    name and on or off.
     flows: lines of flowgen's flow file. generator: flowgen or iperf3.
     memory_gib: of the guest, if it is one. share: directories that it needs beside the run's.
     programs, meters: of --exec, see programs.py. needs_ecn: congestion controls in it that do not

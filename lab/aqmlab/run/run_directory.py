@@ -27,6 +27,8 @@ LOG = "log"
 RUN = "run.json"
 RECIPE = "recipe.json"
 GUEST = "guest.json"
+#: Directory of what the commands in the guest read and write beside the files here, until the end.
+GUEST_FILES = "guest"
 RESULT = "result.json"
 #: Replaces RESULT when the run is measured again.
 NEW_RESULT = "result.json.new"
@@ -55,6 +57,7 @@ _OURS = {
     RUN,
     RECIPE,
     GUEST,
+    GUEST_FILES,
     RESULT,
     NEW_RESULT,
     FLOWS,
@@ -208,6 +211,7 @@ def _lock(path: Path) -> BinaryIO | None:
 def _empty(directory: Path, but: str = "") -> None:
     """Remove all files of an earlier run, its result first."""
     (directory / RESULT).unlink(missing_ok=True)
+    shutil.rmtree(directory / GUEST_FILES, ignore_errors=True)
     for path in directory.iterdir():
         if path.name != but:
             path.unlink()

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The programs of a run: where they are, how conduct starts them, and why one failed.
-
-Standard library only: guest_program.py needs it in the lab's guest.
-"""
+"""The programs of a run: where they are, how conduct starts them, and why one failed."""
 
 from __future__ import annotations
 
@@ -15,8 +12,8 @@ from typing import NamedTuple
 
 from aqmlab import ROOT
 from aqmlab.qdiscs import names
+from labkit.orders import OWN_PROGRAMS, PROGRAMS_IN_GUEST
 
-# The lab has its own copies of flowgen and qsample in PATH.
 SEARCH = ":".join(
     (os.environ.get("PATH", ""), str(ROOT / "build" / "tools"), "/usr/sbin:/sbin:/usr/bin:/bin")
 )
@@ -25,13 +22,13 @@ HOW_TO_GET = {
     "ip": "apt-get install iproute2",
     "tc": "apt-get install iproute2",
     "ss": "apt-get install iproute2",
-    "ethtool": "apt-get install ethtool",
     "modprobe": "apt-get install kmod",
     "iperf3": "apt-get install iperf3",
     "unshare": "apt-get install util-linux",
     "conduct": "make tools",
     "flowgen": "make tools",
     "qsample": "make tools",
+    "inspace": "make tools",
 }
 
 
@@ -43,8 +40,13 @@ class Failure(Exception):
     """Something that the recipe needs did not work. The message says what."""
 
 
+def in_guest(name: str) -> str:
+    """Return what starts a program in a lab guest: the lab's own one, or the host's by its name."""
+    return f"{PROGRAMS_IN_GUEST}/{name}" if name in OWN_PROGRAMS else name
+
+
 def tool(name: str) -> str:
-    """Return the path of a program. Raises Failure, which says how to get it."""
+    """Return the path of a program of this machine. Raises Failure, which says how to get it."""
     path = shutil.which(name, path=SEARCH)
     if not path:
         raise Failure(f"{name} is missing: {HOW_TO_GET[name]}")
@@ -66,6 +68,8 @@ class Step(NamedTuple):
     """A program for lab/traffic/conduct.c to start.
 
     wait: whether conduct waits for its end
+    last: whether it runs after the others have ended
+    says: whether the whole message of its failure is what it prints
     program: whether it is a program of --exec, which ends with the run; `out` is then a prefix
     at_ns: when a program without `wait` starts, after the epoch; None: at its turn
     input, out: its standard input, and the file for its output
@@ -80,10 +84,12 @@ class Step(NamedTuple):
     lines: Sequence[str] = ()
     program: bool = False
     at_ns: int | None = None
+    last: bool = False
+    says: bool = False
 
     def words(self) -> list[str]:
         """Return the step as conduct reads it."""
-        verb = "run" if self.wait else "exec" if self.program else "start"
+        verb = "last" if self.last else "run" if self.wait else "exec" if self.program else "start"
         if self.at_ns is not None:
             verb += f"@{self.at_ns}"
         return [verb, self.name, self.input, self.out, *self.argv, ""]
@@ -93,6 +99,8 @@ class Step(NamedTuple):
         if self.program:
             how = f"ended with status {status}" if status < 128 else f"got signal {status - 128}"
             return f"{self.name} {how}: {self.lines[0]}\n{self._last_lines()}".strip()
+        if self.says:
+            return output.strip()
         if self.lines:
             return batch_failure(self.name, list(self.lines), output)
         if self.wait:

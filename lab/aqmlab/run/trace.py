@@ -17,11 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from aqmlab import ROOT
 from aqmlab.exceptions import UserError
 
-#: Directory with the module of the qdisc.
-MODULE = ROOT / "lab" / "trace"
 KIND = "tracelink"
 #: What a delivery opportunity of mahimahi carries: a packet of 1500 bytes with its Ethernet header.
 OPPORTUNITY = 1514

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Build the static programs of a guest: ip and tc with all plugins, busybox, and our own.
+
+With them a guest needs no file of the host, and the same versions run everywhere. They are built
+from one Debian release, whatever the host's is.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import fetch
+from .cache import built, digest, digest_files, files_under, mark
+from .errors import need
+from .paths import CACHE, LAB, ROOT
+from .progress import run_logged
+from .toolchain import compiler, jobs
+
+#: Debian's release of iproute2 and busybox.
+SUITE = "bookworm"
+
+#: Our programs of lab/traffic.
+TRAFFIC = ("conduct", "flowgen", "inspace", "qsample")
+
+#: What iproute2's configure would write, without libraries. libmnl is our stand-in for it.
+CONFIG = f"""\
+PKG_CONFIG := false
+YACC := bison
+TC_CONFIG_NO_XT := y
+CFLAGS += -DHAVE_SETNS -DHAVE_HANDLE_AT -DNEED_STRLCPY -DHAVE_LIBMNL -I{LAB / "src"}
+%.o: %.c
+	$(QUIET_CC)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(CPPFLAGS) -c -o $@ $<
+"""
+
+LINK = ("-static", "-Wl,--gc-sections")
+SYMBOLS = "static-syms.h"
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """Describe a plugin of tc: its kind, its sources and the directories of its headers.
+
+    generic: the source is tc/lab/generic.c, which serves any kind
+    """
+
+    kind: str
+    sources: tuple[Path, ...]
+    includes: tuple[Path, ...]
+    generic: bool = False
+
+    @property
+    def symbol(self) -> str:
+        """Return the name by which tc finds the plugin."""
+        return f"{self.kind}_qdisc_util"
+
+    @property
+    def identifier(self) -> str:
+        """Return a name for it in C, where no name begins with a digit."""
+        return f"plugin_{self.kind}"
+
+    def compile(self, folder: Path, log: Path) -> Path:
+        """Compile it into FOLDER. Return the object, which hides all symbols but one."""
+        version = (ROOT / "VERSION").read_text().strip()
+        words = [f'-DAQM_VERSION="{version}"', *(f"-I{path}" for path in self.includes)]
+        if self.generic:
+            words += [f'-DKIND="{self.kind}"', f"-DKIND_UTIL={self.symbol}"]
+        parts = [folder / f"{self.kind}-{source.stem}.o" for source in self.sources]
+        for source, part in zip(self.sources, parts, strict=True):
+            cc: list[str | Path] = [need("cc", "gcc"), "-O2", *words, "-c", "-o", part, source]
+            run_logged(cc, log, f"compiling {source.name} for {self.kind}")
+        whole = folder / f"{self.kind}.o"
+        run_logged([need("ld", "binutils"), "-r", "-o", whole, *parts], log, f"linking {whole}")
+        names = [f"--redefine-sym={self.symbol}={self.identifier}"]
+        names.append(f"--keep-global-symbol={self.identifier}")
+        run_logged([need("objcopy", "binutils"), *names, whole], log, f"hiding symbols of {whole}")
+        return whole
+
+
+def own_plugins() -> list[Plugin]:
+    """Return the plugins of the checkout, those for the lab alone included."""
+    tc = ROOT / "tc"
+    engine = (tc / "plugin.c", tc / "version.c")
+    uapi = (ROOT / "include" / "uapi", tc)
+    ours = [
+        Plugin(path.stem.removeprefix("q_"), (path, *engine), uapi)
+        for path in sorted(tc.glob("q_*.c"))
+    ]
+    lab = [
+        Plugin(path.stem.removeprefix("q_"), (path,), uapi)
+        for path in sorted((tc / "lab").glob("q_*.c"))
+    ]
+    return [*ours, *lab, Plugin("tracelink", (tc / "lab" / "generic.c",), uapi, generic=True)]
+
+
+def ensure_iproute2() -> Path:
+    """Return the directory of iproute2's ip, and of all objects of its tc. Cached."""
+    shim = files_under(LAB / "src" / "libmnl")
+    key = digest([CONFIG.encode(), SUITE.encode(), compiler().encode()])
+    place = CACHE / "tools" / f"iproute2-{digest_files(shim, LAB, key)}"
+    return built(place, build_iproute2)
+
+
+def build_iproute2(path: Path) -> None:
+    """Build iproute2 and keep what is linked with plugins later."""
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir(parents=True)
+    log = path / "log"
+    archive = fetch.download_source("iproute2", SUITE)
+    with tempfile.TemporaryDirectory() as scratch:
+        run_logged(["tar", "-xf", archive, "-C", scratch], log, "unpacking iproute2")
+        (tree,) = Path(scratch).iterdir()
+        (tree / "config.mk").write_text(CONFIG)
+        words = [
+            *("SUBDIRS=lib ip tc", "SHARED_LIBS=n", "NETNS_RUN_DIR=/run/netns", "LIBDIR=/usr/lib"),
+            *(f"CC={need('cc', 'gcc')}", f"LDFLAGS={' '.join(LINK)}"),
+            "CCOPTS=-O2 -ffunction-sections -fdata-sections",
+        ]
+        run_logged(["nice", "make", "-C", tree, f"-j{jobs()}", *words], log, "building iproute2")
+        objects = [file for file in (tree / "tc").glob("*.o") if file.name != "static-syms.o"]
+        run_logged([need("ar", "binutils"), "rcs", path / "tc.a", *objects], log, "keeping tc")
+        for file in ("ip/ip", "tc/static-syms.h", "lib/libnetlink.a", "lib/libutil.a"):
+            shutil.copy(tree / file, path)
+    mark(path)
+
+
+def link_tc(target: Path, more: Sequence[Plugin], log: Path) -> None:
+    """Write tc with the checkout's plugins and MORE to TARGET."""
+    parts = ensure_iproute2()
+    plugins = {plugin.kind: plugin for plugin in (*own_plugins(), *more)}
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        objects = [plugin.compile(folder, log) for plugin in plugins.values()]
+        symbols = folder / "symbols.c"
+        symbols.write_text(symbol_table(list(plugins.values())))
+        command: list[str | Path] = [
+            *(need("cc", "gcc"), "-O2", *LINK, f"-I{parts}", "-o"),
+            *(target, symbols, *objects),
+            *("-Wl,--whole-archive", parts / "tc.a", "-Wl,--no-whole-archive"),
+            *("-Wl,--start-group", parts / "libnetlink.a", parts / "libutil.a", "-Wl,--end-group"),
+            "-lm",
+        ]
+        run_logged(command, log, "linking tc")
+    strip([target], log)
+
+
+def symbol_table(plugins: Sequence[Plugin]) -> str:
+    """Return the C file by which a static tc finds plugins by their names."""
+    lines = [
+        "#include <string.h>",
+        "void *_dlsym(const char *sym);",
+        "void *_dlsym(const char *sym)",
+    ]
+    lines.append("{")
+    for plugin in plugins:
+        lines += [
+            f"\textern char {plugin.identifier}[];",
+            f'\tif (!strcmp(sym, "{plugin.symbol}")) return {plugin.identifier};',
+        ]
+    return "\n".join([*lines, f'#include "{SYMBOLS}"', "\treturn NULL;", "}", ""])
+
+
+def strip(programs: Sequence[Path], log: Path) -> None:
+    """Remove what no guest needs from programs."""
+    run_logged([need("strip", "binutils"), *programs], log, "stripping programs")
+
+
+def ensure_busybox() -> Path:
+    """Return Debian's static busybox. Cached."""
+
+    def make(place: Path) -> None:
+        fetch.unpack_deb(fetch.download("busybox-static", (SUITE,)), place)
+        mark(place)
+
+    place = built(CACHE / "tools" / f"busybox-{SUITE}", make)
+    return place / "bin" / "busybox"
+
+
+def build(tools: Path, target: Path, log: Path) -> None:
+    """Put all static programs into the directory TARGET; ours are in TOOLS."""
+    target.mkdir()
+    for name in TRAFFIC:
+        shutil.copy(tools / name, target)
+    shutil.copy(ensure_iproute2() / "ip", target)
+    shutil.copy(ensure_busybox(), target)
+    link_tc(target / "tc", [], log)
+    strip(sorted(target / name for name in (*TRAFFIC, "ip")), log)
+    for name in (*TRAFFIC, "ip", "tc", "busybox"):
+        check_static(target / name)
+
+
+def check_static(program: Path) -> None:
+    """Raise an AssertionError if a program needs a library of the host."""
+    shown = subprocess.run(
+        [need("readelf", "binutils"), "-d", program], capture_output=True, text=True, check=True
+    ).stdout
+    assert "NEEDED" not in shown, f"{program} needs a library: {shown}"
