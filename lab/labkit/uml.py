@@ -107,7 +107,7 @@ def own_root(request: Request, places: dict[str, Path], orders: Orders) -> None:
         orders.add("mount", "debugfs", "/sys/kernel/debug", "")
     orders.add("mount", "tmpfs", "/run", "mode=755")
     private_files(orders)
-    for program in ("/bin/sh", "/bin/grep", "/sbin/modprobe"):
+    for program in ("/bin/sh", "/sbin/modprobe"):
         orders.add("link", f"{PROGRAMS_IN_GUEST}/busybox", program)
     shared = {str(path): path for path in writable_dirs(request)}
     for place, path in {**places, **shared}.items():

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""List the kinds of qdisc that exist, and say how to get a missing one.
-
-Imports only the standard library, because guest_program.py uses this module in the guest.
-"""
+"""List the kinds of qdisc that exist, and say how to get a missing one."""
 
 from __future__ import annotations
 
@@ -12,6 +9,8 @@ from collections.abc import Iterable
 
 from aqmlab import ROOT
 from aqmlab.exceptions import nearest
+
+from . import interface
 
 #: Configuration of the lab's kernels. They contain all of mainline's kinds.
 CONFIG = ROOT / "lab" / "config" / "base.config"
@@ -23,11 +22,7 @@ _ADDED = re.compile(r"qdisc (?:add|replace) dev \S+ (?:root|parent \S+) (?:handl
 
 def ours() -> list[str]:
     """Return this project's kinds."""
-    return [
-        path.stem.removeprefix("sch_")
-        for path in ROOT.glob("sch_*.c")
-        if not path.name.endswith(".mod.c")
-    ]
+    return interface.kinds()
 
 
 def mainline() -> list[str]:

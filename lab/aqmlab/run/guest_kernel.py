@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .steps import Failure, Step, tool
+from aqmlab.qdiscs import names as qdiscs
+
+from .steps import Failure, Step, in_guest, tool
 
 TCP = Path("/proc/sys/net/ipv4")
 MEMORY = TCP / "tcp_mem"
@@ -50,26 +53,32 @@ def missing(name: str) -> str:
 
 
 def preparation(recipe: Mapping[str, Any]) -> tuple[list[Step], list[str]]:
-    """Return what lets the hosts of a recipe have their congestion control and ECN in a guest.
+    """Return what a guest's kernel needs: modules, congestion controls, ECN, and memory for TCP.
 
     Only allowed congestion controls can be the default of a namespace. The list is the machine's.
     Returns steps before the first namespace, and orders for lab/traffic/inspace.c.
     """
     pages = tcp_pages(int(recipe["memory_gib"]))
     orders = [f"- write {MEMORY} {pages} {pages} {pages}"]
-    script = [f"[ -e {ACCURATE_ECN} ] || {{ echo '{NO_ACCURATE_ECN}'; exit 1; }}"]
-    lines = script if _accurate(recipe) else []
+    # A qdisc that the kernel loads on demand begins later by what the loading takes, and when a
+    # qdisc begins can decide what it does.
+    kinds = qdiscs.added(line for batch in recipe["batches"] for line in batch["lines"])
+    modules = " ".join(shlex.quote(f"sch_{kind}") for kind in sorted(kinds))
+    busybox = in_guest("busybox")
+    lines = [f"{busybox} modprobe -qa {modules} 2>/dev/null"]
+    if _accurate(recipe):
+        lines.append(f"[ -e {ACCURATE_ECN} ] || {{ echo '{NO_ACCURATE_ECN}'; exit 1; }}")
     names = sorted(wanted(recipe) - {*ALWAYS})
     for name in names:
-        known = f"grep -qw {name} {AVAILABLE}"
+        known = f"{busybox} grep -qw {name} {AVAILABLE}"
         lines.append(
-            f"{known} || /sbin/modprobe tcp_{name} 2>/dev/null; "
+            f"{known} || {busybox} modprobe tcp_{name} 2>/dev/null; "
             f"{known} || {{ echo '{missing(name)}'; exit 1; }}"
         )
     if names:
         orders.append(f"- write {ALLOWED} {' '.join([*ALWAYS, *names])}")
-    steps = [Step("kernel", ["/bin/sh", "-c", "\n".join(lines)], says=True)] if lines else []
-    return steps, orders
+    script = "\n".join([*lines, "true"])
+    return [Step("kernel", [busybox, "sh", "-c", script], says=True)], orders
 
 
 def prepare(recipe: Mapping[str, Any]) -> str:
