@@ -3,8 +3,8 @@
  * qsample - read one queue discipline's counters at fixed times.
  *
  * Each sample is one RTM_GETQDISC for this qdisc, at absolute times of
- * CLOCK_MONOTONIC. We sleep in between, so that virtual time can pass. A sample
- * comes at another place of each interval, because the kernel's timers, by which
+ * CLOCK_MONOTONIC. We sleep in between, so that virtual time can pass. Samples
+ * come at different places of their intervals, because the kernel's timers, by which
  * TCP sends again, end at multiples of a tick, as intervals do: the queue at
  * these times is longer than at others. The
  * content of TCA_STATS_APP is logged unchanged; readers of the log know its
@@ -204,14 +204,13 @@ static bool sleep_until(int64_t at_ns)
 }
 
 /*
- * The place of sample @n in its interval: n times the golden section, without the whole part. So
- * any number of samples in a row is spread evenly over the interval (Knuth, TAOCP 3, 6.4).
+ * Ten samples in a row come at ten evenly spaced places of their intervals, the first of them at
+ * its beginning. So with the default interval there is a sample at each multiple of 100 ms, and at
+ * whole milliseconds only.
  */
-static int64_t place_of(uint32_t n, int64_t interval)
+static int64_t place_of(int64_t n, int64_t interval)
 {
-	uint32_t fraction = n * 2654435769u;	/* Q0.32 */
-
-	return (int64_t)((__uint128_t)fraction * interval >> 32);
+	return n * 3 % 10 * interval / 10;
 }
 
 static void run_samples(int64_t epoch, int64_t interval, int64_t duration)

@@ -206,7 +206,9 @@ LAWS = (
         "Mb/s for each TCP flow",
         lambda _: 3 / 7 * TCP / TCP_FRAME,
         lambda result: _goodput_mbps(result, "tcp"),
-        0.002,
+        # Data counts when it is in order. At each end of the window a flow may wait for a lost
+        # packet with its share of the queue behind it, 200 / 7 of its 2124 packets in 60 s.
+        0.013,
         4,
     ),
     Law(

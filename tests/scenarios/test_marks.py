@@ -103,4 +103,4 @@ def test_marks_agree_with_tc_and_the_receivers(kind: str, tmp_path: Path) -> Non
     # of the queue later.
     lost = shown["drops"] if kind in VICTIMS else 0
     assert 0 <= counted - received["dst"] <= shown["qlen"] + 1 + lost
-    assert received["dst"] > 0.9 * marked
+    assert received["dst"] > 0.5 * marked

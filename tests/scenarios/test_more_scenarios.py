@@ -310,7 +310,10 @@ def test_web_alone_takes_its_round_trips(tmp_path: Path, keep: str, round_trips:
 
 
 def test_flows_lose_the_packets_that_the_queue_drops(tmp_path: Path) -> None:
-    """The queue may count ten more, the resets at the end of the flows. The shaper holds one."""
+    """The queue may count more: a reset at each flow's end, and one for an ACK that comes later.
+
+    The shaper holds one packet.
+    """
     r = run(
         "dumbbell",
         tmp_path / "r",
@@ -322,7 +325,7 @@ def test_flows_lose_the_packets_that_the_queue_drops(tmp_path: Path) -> None:
     )
     sent = sum(int(row["segs_sent"]) for row in table(tmp_path / "r" / "flows.csv"))
     lost = r["groups"]["all"]["dropped"] * sent
-    assert -1 <= r["hops"]["rtr b0"]["lost"] - lost <= 10 + 1
+    assert -1 <= r["hops"]["rtr b0"]["lost"] - lost <= 2 * 10 + 1
     assert lost > 100
 
 
@@ -504,13 +507,13 @@ def test_source_with_a_wide_window_keeps_sending(tmp_path: Path) -> None:
         "rate=1000",
         "rtt=20",
         "window=16000",
-        "warmup=3",
+        "warmup=5",
         "duration=1",
         qdisc="pfifo limit 4000",
     )
     with (tmp_path / "r" / "flows.csv").open() as ends:
         bulk = next(row for row in csv.DictReader(ends) if row["group"] == "bulk")
-    assert 1 < int(bulk["retransmits"]) < 2.5e3 / 20
+    assert 1 < int(bulk["retransmits"]) < 4.5e3 / 20
     assert r["summary"]["dropped"] == 0
     assert r["summary"]["utilization"] == pytest.approx(1, abs=0.001)
 

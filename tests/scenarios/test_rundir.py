@@ -266,7 +266,7 @@ def test_typos_are_found_before_a_directory_or_a_boot(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(run_command, "ROOT", tmp_path)
+    monkeypatch.setattr(run_command, "OUT", tmp_path / "out")
     assert main(["dumbbell", *words]) == 2
     assert said in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
@@ -333,8 +333,8 @@ def test_reason_is_printed_when_the_disk_is_full() -> None:
     with Path("/dev/full").open("ab", buffering=0) as full:
         argv = ["sh", "-c", "echo one; echo queue.csv: No space left on device >&2; exit 3"]
         for status, said in (
-            execute._here(argv, full),
-            execute._in_lab(Request(argv), execute._Log(full)),
+            execute._here(argv, execute._Log(full)),
+            execute._in_lab(Request(argv), execute._Log(full))[:2],
         ):
             assert (status, said) == (3, "one\nqueue.csv: No space left on device")
 
@@ -345,7 +345,7 @@ import sys
 from pathlib import Path
 from aqmlab.run import execute
 with Path(sys.argv[1]).open("ab", buffering=0) as log:
-    execute._here(["sh", "-c", sys.argv[2]], log)
+    execute._here(["sh", "-c", sys.argv[2]], execute._Log(log))
 """
 
 

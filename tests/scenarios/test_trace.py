@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from aqmlab import ROOT
 from aqmlab.exceptions import UserError
 from aqmlab.run import trace
 from aqmlab.run.network import Network
@@ -171,6 +172,6 @@ def test_a_changed_trace_is_another_run(tmp_path: Path) -> None:
 
 
 def test_the_wireless_trace_is_what_its_program_prints() -> None:
-    program = trace.MODULE / "wireless.py"
+    program = ROOT / "lab" / "trace" / "wireless.py"
     printed = subprocess.run([sys.executable, program], capture_output=True, text=True, check=True)
     assert printed.stdout == (trace.MODULE / "wireless.csv").read_text()

@@ -26,12 +26,11 @@ from labkit.orders import PROGRAMS_IN_GUEST
 from labkit.request import Request
 from labkit.toolchain import compiler
 
-from . import guest_kernel, outcome, run_directory
+from . import outcome, run_directory
 from .commands import Commands
-from .counters import SOFTNET, softnet_dropped
 from .fair_shares import Facts
 from .recipe import Recipe
-from .steps import Failure, in_guest, tool
+from .steps import Failure, in_guest
 
 #: Number of the format that digests depend on: equal settings and seeds give equal digests within
 #: an edition. docs/determinism.md says what changed in each.
@@ -140,40 +139,22 @@ class _Log:
         return self.file.fileno()
 
 
-def _in_lab(request: Request, commands: Commands, log: _Log) -> None:
-    """Boot a guest for `request`, and write what `commands` have left. Raises as run() does."""
+def _in_lab(request: Request, log: _Log) -> tuple[int, str, Mapping[str, str]]:
+    """Boot a guest for `request` with its output in `log`.
+
+    Returns its status, its last lines, and what its bytes depend on.
+    """
     try:
         result = engines.run(replace(request, output=log))
     except LabError as error:
-        raise _failed(str(error), EXIT_UNAVAILABLE) from error
+        return EXIT_UNAVAILABLE, str(error), {}
     if result.reason:
         log.write(f"lab: {result.reason}; kernel log: {result.log}\n".encode())
-    if result.status:
-        raise _failed(log.text(), result.status)
-    outcome.write(commands, result.lab)
+    return result.status, log.text(), result.lab
 
 
-def _here(commands: Commands, log: _Log) -> None:
-    """Carry out `commands` on this machine and write what they left. Raises as run() does."""
-    allowed = guest_kernel.prepare(commands.recipe)
-    dropped = softnet_dropped(Path(SOFTNET).read_text())
-    try:
-        status = _conducted([tool("conduct"), *map(str, commands.write())], log)
-        if status:
-            raise _failed(log.text(), status)
-        outcome.write(commands, {}, dropped)
-    finally:
-        guest_kernel.restore(allowed)
-        for ns in reversed(commands.recipe["namespaces"]):
-            subprocess.run([tool("ip"), "netns", "del", commands.netns(ns)], capture_output=True)
-
-
-def _failed(said: str, status: int) -> RunError:
-    return RunError(f"{said}\nrun failed with status {status}")
-
-
-def _conducted(argv: Sequence[str], log: _Log) -> int:
-    """Run `argv` on this machine with its output in `log`, and return its status.
+def _here(argv: Sequence[str], log: _Log) -> tuple[int, str]:
+    """Run `argv` on this machine with its output in `log`; return its status and its last lines.
 
     The child has `log` open, too: the lock on it lasts until both have ended. When this process is
     interrupted the child is interrupted too, and has ended when KeyboardInterrupt arrives at the
@@ -202,7 +183,7 @@ def _conducted(argv: Sequence[str], log: _Log) -> int:
             os.killpg(child.pid, signal.SIGKILL)
             child.wait()
         raise
-    return status
+    return status, log.text()
 
 
 def _sockets(recipe: Recipe) -> tuple[int, int]:
@@ -257,15 +238,20 @@ def run(
     began, used = time.monotonic(), _used_s()
     log = _Log(place.log)
     with terminated_as_interrupt():
-        try:
-            if lab_options is None:
-                _here(Commands(directory, recipe.as_json(), tool, f"aqm{os.getpid()}-"), log)
-            else:
-                commands = Commands(directory, recipe.as_json(), in_guest)
-                files = commands.write()
-                request = _request(recipe, asked, directory, files, lab_options)
-                _in_lab(request, commands, log)
-        except Failure as failure:
-            log.write(f"error: {failure}\n".encode())
-            raise _failed(f"error: {failure}", 1) from failure
+        if lab_options is None:
+            here = [sys.executable, "-P", "-m", "aqmlab.run.here", str(directory)]
+            status, said = _here(here, log)
+        else:
+            commands = Commands(directory, recipe.as_json(), in_guest)
+            files = commands.write()
+            request = _request(recipe, asked, directory, files, lab_options)
+            status, said, lab = _in_lab(request, log)
+            if not status:
+                try:
+                    outcome.write(commands, lab)
+                except Failure as failure:
+                    log.write(f"error: {failure}\n".encode())
+                    status, said = 1, log.text()
+    if status:
+        raise RunError(f"{said}\nrun failed with status {status}")
     return Cost(time.monotonic() - began, _used_s() - used)
