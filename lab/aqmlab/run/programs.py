@@ -140,7 +140,7 @@ def attach(recipe: Recipe, programs: Sequence[Program], settings: Settings) -> R
         lines = link.commands(
             settings.ip, settings.count("mtu"), "" if settings.on("offloads") else "gso_max_segs 1 "
         )
-        length, nodad = (128, "nodad") if family else (32, "")
+        length, nodad = (128, " nodad") if family else (32, "")
         way = next(
             line.split()[4]
             for batch in batches
@@ -148,18 +148,18 @@ def attach(recipe: Recipe, programs: Sequence[Program], settings: Settings) -> R
             for line in batch.lines
             if line.startswith("route add") and " via " in line
         )
-        options = " ".join(settings.tcp_profile.route)
+        options = "".join(f" {word}" for word in settings.tcp_profile.route)
         lines[source_netns] = [
-            f"addr add {source}/{length} dev lo {nodad}",
-            f"route add {sink}/{length} via {way} src {source} {options}",
+            f"addr add {source}/{length} dev lo{nodad}",
+            f"route add {sink}/{length} via {way} src {source}{options}",
         ]
         lines[netns] += [
             f"route add {sink}/{length} via {link.address(settings.ip, 1)} table local"
         ]
         lines[host] += [
             "link set lo up",
-            f"addr add {sink}/{length} dev e0 {nodad}",
-            f"route add {source}/{length} via {link.address(settings.ip, 0)} src {sink} {options}",
+            f"addr add {sink}/{length} dev e0{nodad}",
+            f"route add {source}/{length} via {link.address(settings.ip, 0)} src {sink}{options}",
         ]
         batches.append(Batch("ip", None, lines.pop(None)))
         batches += [Batch("ip", ns, each, family) for ns, each in lines.items() if ns]

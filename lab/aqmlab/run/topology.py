@@ -198,7 +198,7 @@ def build(
     ip_lines: dict[str | None, list[str]] = {}
     for link in (*onward, *links):
         _merge(ip_lines, link.commands(ip, mtu, "" if offloads else "gso_max_segs 1 "))
-    route = " ".join(profile.route)
+    route = "".join(f" {word}" for word in profile.route)
     tc_lines: dict[str | None, list[str]] = {}
     traced = [hop for hop, crossing in layout.shaped if network.way(crossing).trace]
     for hop, crossing in layout.shaped:
@@ -224,7 +224,7 @@ def build(
                 link.near_ns: [
                     "link set lo up",
                     f"route add local {src} dev lo",
-                    f"route add {snk} via {link.address(ip, 1)} {route}",
+                    f"route add {snk} via {link.address(ip, 1)}{route}",
                 ]
             },
         )
@@ -246,7 +246,7 @@ def build(
                 sink_ns: [
                     "link set lo up",
                     f"route add local {snk} dev lo",
-                    f"route add {src} via {back.address(ip, 0)} {route}",
+                    f"route add {src} via {back.address(ip, 0)}{route}",
                 ]
             },
         )
