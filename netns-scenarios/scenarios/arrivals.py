@@ -13,10 +13,10 @@ from dataclasses import replace
 
 from aqmlab.exceptions import UserError
 from aqmlab.run import flows, web_traffic
+from aqmlab.run.group import Group
 from aqmlab.run.params import Param
 from aqmlab.run.scenario import Scenario
 from aqmlab.run.settings import BOTTLENECK, TCP, TIME_FLOWGEN, Settings, access, with_defaults
-from aqmlab.run.topology import Group
 
 ENDLESS = "endless"
 NUMBER = r"(\d+(?:\.\d+)?)"

@@ -10,10 +10,10 @@ import random
 
 from aqmlab.run import flows
 from aqmlab.run.flows import Cbr
+from aqmlab.run.group import Group
 from aqmlab.run.params import Param
 from aqmlab.run.scenario import Scenario
 from aqmlab.run.settings import BOTTLENECK, TCP, TIME_FLOWGEN, Settings, access, with_defaults
-from aqmlab.run.topology import Group
 
 UDP = (("bully", ("udp",)),)
 PARAMS = (

@@ -10,10 +10,10 @@ from __future__ import annotations
 import random
 
 from aqmlab.run import flows
+from aqmlab.run.group import Group
 from aqmlab.run.params import Param
 from aqmlab.run.scenario import Scenario
 from aqmlab.run.settings import BOTTLENECK, TCP, TIME_FLOWGEN, Settings, access, with_defaults
-from aqmlab.run.topology import Group
 
 PARAMS = (
     Param("flows", 1, "flows", "bulk TCP sources", 1, 10000),

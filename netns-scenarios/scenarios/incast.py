@@ -13,10 +13,10 @@ import random
 
 from aqmlab.exceptions import UserError
 from aqmlab.run.flows import tcp_keys
+from aqmlab.run.group import Group
 from aqmlab.run.params import Param
 from aqmlab.run.scenario import Scenario
 from aqmlab.run.settings import BOTTLENECK, TCP, TIME_FLOWGEN, Settings, access, with_defaults
-from aqmlab.run.topology import Group
 
 PARAMS = (
     Param("senders", 32, "flows", "TCP sources that answer at the same time", 1, 10000),

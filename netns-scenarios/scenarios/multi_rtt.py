@@ -6,10 +6,10 @@ from __future__ import annotations
 import random
 
 from aqmlab.run import flows
+from aqmlab.run.group import Group
 from aqmlab.run.params import Param
 from aqmlab.run.scenario import Scenario
 from aqmlab.run.settings import BOTTLENECK, TCP, TIME, Settings, access, with_defaults
-from aqmlab.run.topology import Group
 
 PARAMS = (
     Param("near_flows", 50, "flows", "TCP sources with the shorter RTT", 1, 10000),

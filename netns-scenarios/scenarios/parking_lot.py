@@ -12,11 +12,11 @@ from dataclasses import replace
 from itertools import pairwise
 
 from aqmlab.run import flows
+from aqmlab.run.group import Group
 from aqmlab.run.network import Network
 from aqmlab.run.params import Param
 from aqmlab.run.scenario import Scenario
 from aqmlab.run.settings import BOTTLENECK, TCP, TIME, Settings, access, with_defaults
-from aqmlab.run.topology import Group
 
 PARAMS = (
     Param("hops", 3, "bottlenecks", "number of bottlenecks in a row", 1, 8),

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import random
 
+from aqmlab.run.group import Group
 from aqmlab.run.params import Param
 from aqmlab.run.scenario import Scenario
 from aqmlab.run.settings import BOTTLENECK, TCP, TIME_FLOWGEN, Settings, with_defaults
-from aqmlab.run.topology import Group
 
 #: Parameters of flows. A program decides when it starts and how it uses its sockets.
 NO_EFFECT = ("window", "pacing", "spread")

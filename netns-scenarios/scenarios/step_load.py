@@ -9,10 +9,10 @@ from __future__ import annotations
 import random
 
 from aqmlab.run import flows
+from aqmlab.run.group import Group
 from aqmlab.run.params import Param
 from aqmlab.run.scenario import Scenario
 from aqmlab.run.settings import BOTTLENECK, TCP, TIME_FLOWGEN, Settings, access, with_defaults
-from aqmlab.run.topology import Group
 
 PARAMS = (
     Param("base_flows", 20, "flows", "TCP sources from the start to the end", 1, 10000),

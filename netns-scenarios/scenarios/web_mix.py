@@ -25,10 +25,10 @@ import random
 from aqmlab.exceptions import UserError
 from aqmlab.run import flows, web_traffic
 from aqmlab.run.flows import Cbr
+from aqmlab.run.group import Group
 from aqmlab.run.params import Param
 from aqmlab.run.scenario import Scenario
 from aqmlab.run.settings import BOTTLENECK, TCP, TIME_FLOWGEN, Settings, access, with_defaults
-from aqmlab.run.topology import Group
 
 PARAMS = (
     Param("long_flows", 10, "flows", "bulk TCP from the start to the end", 0, 10000),

@@ -39,9 +39,9 @@ from typing import Any
 from aqmlab import ROOT
 from aqmlab.compare import demo_workloads, sweep
 from aqmlab.exceptions import nearest
+from aqmlab.run.packets import frame_bytes
 from aqmlab.run.params import Value
 from aqmlab.run.scenario import find
-from aqmlab.run.topology import frame_bytes
 
 from . import claims, schema, search, store
 from .experiment import Experiment, wheres, with_workloads

@@ -11,11 +11,15 @@ from pathlib import Path
 import pytest
 
 from aqmlab.exceptions import UserError
+from aqmlab.run import programs
 from aqmlab.run.fair_shares import facts
+from aqmlab.run.group import Group
+from aqmlab.run.layout import lay_out
 from aqmlab.run.network import Network
-from aqmlab.run.recipe import Hop
-from aqmlab.run.scenario import load
-from aqmlab.run.topology import Group
+from aqmlab.run.objects import Interface
+from aqmlab.run.params import resolve
+from aqmlab.run.scenario import compose, load
+from aqmlab.run.settings import Settings
 from tests.scenarios.shortrun import SMALL, result, run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,8 +56,8 @@ def star() -> Network:
     return made
 
 
-def ends(made: Network, *ways: tuple[str, str]) -> list[Hop]:
-    return [hop for hop, _ in made.make([made.path(*way) for way in ways], 63).shaped]
+def ends(made: Network, *ways: tuple[str, str]) -> list[Interface]:
+    return [at for at, _ in lay_out(made, [made.path(*way) for way in ways], 63).shaped]
 
 
 def test_a_path_is_the_shortest_one_in_either_direction() -> None:
@@ -67,16 +71,16 @@ def test_a_path_is_the_shortest_one_in_either_direction() -> None:
 
 def test_a_shaper_is_in_its_node_unless_other_packets_pass_there() -> None:
     # All packets of the hub leave by its first link.
-    assert ends(star(), ("hub", "slow"))[0] == Hop("hub", "b0")
+    assert ends(star(), ("hub", "slow"))[0] == Interface("hub", "b0")
     # Others leave by the second one, so that each has a namespace before it.
-    assert [hop.netns for hop in ends(star(), ("hub", "slow"), ("hub", "quick"))] == [
+    assert [at.node for at in ends(star(), ("hub", "slow"), ("hub", "quick"))] == [
         "near",
         "near2",
         "far2",
         "quick",
     ]
     # Packets arrive at `quick` by the link that it shapes and stay there, so that link is apart.
-    assert [hop.netns for hop in ends(star(), ("end", "quick"))][-1] == "near3"
+    assert [at.node for at in ends(star(), ("end", "quick"))][-1] == "near3"
 
 
 @pytest.mark.parametrize(
@@ -153,6 +157,19 @@ def test_a_scenario_in_a_file_is_the_same_scenario(tmp_path: Path) -> None:
     done = subprocess.run(again, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 2
     assert "holds the result of another run (file is " in done.stderr
+
+
+def test_programs_have_hosts_behind_the_last_node_of_any_network(tmp_path: Path) -> None:
+    (tmp_path / "star.py").write_text(STAR)
+    star = load(tmp_path / "star.py")
+    settings = Settings(resolve(star.params, []), "pfifo", 1, "virtual")
+    executed = programs.parse(["server: sleep 1", "client: sleep 1"])
+    recipe, _ = compose(star, settings, executed)
+    assert recipe.sysctls["quick"]["net/ipv4/ip_forward"] == "1"
+    assert [(meter.netns, meter.source_netns) for meter in recipe.meters] == [
+        ("quick", "src-exec1")
+    ]
+    assert [program.netns for program in recipe.programs] == ["src-exec1", "dst-exec1"]
 
 
 @pytest.mark.parametrize(

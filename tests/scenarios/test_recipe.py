@@ -15,15 +15,16 @@ import pytest
 
 from aqmlab.compare import demo_workloads
 from aqmlab.exceptions import UserError
-from aqmlab.run import counters, execute, flows, guest_kernel, outcome, run_directory
+from aqmlab.run import counters, execute, flows, guest_kernel, outcome, render, run_directory
 from aqmlab.run.fair_shares import Facts
+from aqmlab.run.group import Group
 from aqmlab.run.network import Network
+from aqmlab.run.packets import Packets
 from aqmlab.run.params import Param, resolve
 from aqmlab.run.recipe import Recipe
 from aqmlab.run.scenario import Scenario, compose, find, find_all
 from aqmlab.run.settings import BOTTLENECK, Settings, with_defaults
-from aqmlab.run.tcp_profile import PROFILES
-from aqmlab.run.topology import Bottleneck, Group, build
+from aqmlab.run.topology import Bottleneck, Built, Hosts, build
 from aqmlab.run_command import main
 from labkit import engines
 from labkit.request import Request, Result
@@ -132,18 +133,13 @@ def row(links: int) -> Network:
 
 def built(
     ip: int, groups: int, flows: int = 1, network: Network | None = None, **more: Any
-) -> Recipe:
+) -> Built:
     return build(
         [Group(f"g{number}", [0] * flows, 10.0, 0.0, "reno", **more) for number in range(groups)],
         Bottleneck(1e6, "pfifo"),
-        PROFILES["today"],
-        tcp_ecn="0",
-        ip=ip,
-        mtu=1500,
-        duration_ms=1000,
-        interval_ms=100,
-        sample_ms=10,
-        network=network,
+        Hosts({}),
+        Packets(ip, 1500),
+        network,
     )
 
 
@@ -161,7 +157,10 @@ def built(
 def test_number_of_groups_is_limited_by_addresses(
     ip: int, groups: int, more: dict[str, Any]
 ) -> None:
-    lines = [line for batch in built(ip, groups, **more).batches for line in batch.lines]
+    topology = built(ip, groups, **more).topology
+    lines = [
+        line for batch in render.batches([topology], Packets(ip, 1500)) for line in batch.lines
+    ]
     for pattern in (r"addr add (\S+)/", r"type veth .* (address \S+)$"):
         found = [match[1] for line in lines if (match := re.search(pattern, line))]
         assert len(found) == len(set(found)) >= groups
@@ -172,7 +171,7 @@ def test_number_of_groups_is_limited_by_addresses(
 
 
 def test_number_of_flows_is_limited_by_addresses() -> None:
-    last = built(4, 1, 65535).flows[-1]
+    *_, last = built(4, 1, 65535).places[0].flows()
     assert (last["source"], last["sink"]) == ("10.16.255.255", "10.128.255.255")
     with pytest.raises(UserError, match=r"^65536 flows in group g0: .* addresses for 65535;"):
         built(4, 1, 65536)

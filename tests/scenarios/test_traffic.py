@@ -16,7 +16,7 @@ from aqmlab.measure import logs, result, traffic_metrics
 from aqmlab.measure.metrics import phases, summarize
 from aqmlab.run.execute import Cost
 from aqmlab.run.fair_shares import facts, max_min
-from aqmlab.run.topology import Group
+from aqmlab.run.group import Group
 from tests.scenarios import handmade
 
 # A UDP flow (2) that sends from 2 s on, and a web flow (3), in addition to handmade's TCP flows.

@@ -23,7 +23,9 @@ from aqmlab.qdiscs.metadata import all_metadata
 from aqmlab.report.comparison import BETTER, INDISTINCT, WORSE, candidates
 from aqmlab.report.intervals import Column, align, column_of, deep
 from aqmlab.report.load_runs import Section
-from aqmlab.run.wires import queue_commands
+from aqmlab.run.objects import Interface
+from aqmlab.run.queues import queue
+from aqmlab.run.render import qdisc_lines
 from labkit import engines, outside, trees
 from labkit.errors import LabError
 from labkit.paths import OUT
@@ -228,7 +230,7 @@ def check_options(
     """Boot each kernel and add each qdisc to a device. Raises UserError with tc's complaint."""
     script = ["exec 2>&1"]
     for line in dict.fromkeys(lines):
-        commands = [f"tc {command}" for command in queue_commands("lo", "root", line)]
+        commands = [f"tc {one}" for one in qdisc_lines(queue(Interface("", "lo"), "root", line))]
         script += [f"{one} || {{ echo {shlex.quote(one)}; exit 1; }}" for one in commands]
         script += ["tc qdisc del dev lo root"]
     for kernel in kernels:

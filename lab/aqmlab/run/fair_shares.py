@@ -11,8 +11,9 @@ from typing import Any
 
 from aqmlab.exceptions import UserError
 
+from .group import Group
 from .network import Crossing, Network
-from .topology import Group, default_network
+from .topology import default_network
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ def _way(network: Network, group: Group) -> list[Crossing]:
         replace(one, forward=one.forward != group.reverse)
         for one in network.path(group.enters, group.leaves)
     ]
-    way = [one for one in data if network.way(one).rate_bps]
+    way = [one for one in data if network.direction(one).rate_bps]
     if not way:
         raise UserError(f"group {group.name}: no link on its way has a rate; give one a rate")
     return way
@@ -160,7 +161,7 @@ def facts(
     claims = _claims(groups, step_s)
     network = network or default_network(rate_bps, groups)
     ways = {claim.name: _way(network, claim.of) for claim in claims}
-    rates = {hop: network.way(hop).rate_bps for way in ways.values() for hop in way}
+    rates = {hop: network.direction(hop).rate_bps for way in ways.values() for hop in way}
     edges = {begin_s, end_s}
     for claim in claims:
         edges |= {

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from aqmlab.exceptions import UserError
 
+from .group import Group
+from .packets import ETHERNET_HEADER, IP_HEADER
 from .settings import Settings
-from .topology import ETHERNET_HEADER, IP_HEADER, Group
 
 UDP_HEADER = 8  # bytes
 DELAYS_PER_S = 200  # logged of each flow, at most

@@ -1,74 +1,48 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Make the addresses of a topology, and its links between namespaces."""
+"""Links between two nodes of a network."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from .trace import Trace
 
 
-def source_net(ip: int, group: int) -> str:
-    """Return the network of a group's sources."""
-    return f"10.{16 + group}.0.0/16" if ip == 4 else f"fd00:1:{group:x}::/64"
+@dataclass(frozen=True)
+class Direction:
+    """One direction of a link.
 
+    rate_bps: bit/s with Ethernet headers; 0: no limit
+    qdisc: queues for this rate; None: the qdisc that the run studies
+    loss: % of the packets
+    """
 
-def sink_net(ip: int, group: int) -> str:
-    """Return the network of a group's sinks."""
-    return f"10.{128 + group}.0.0/16" if ip == 4 else f"fd00:2:{group:x}::/64"
+    rate_bps: float = 0.0
+    qdisc: str | None = None
+    delay_ms: float = 0.0
+    jitter_ms: float = 0.0
+    loss: float = 0.0
+    trace: Trace | None = None
 
+    @property
+    def needs_netem(self) -> bool:
+        """Return whether it has a delay, or loses packets."""
+        return bool(self.delay_ms or self.jitter_ms or self.loss)
 
-def host(net: str, index: int) -> str:
-    """Return address number `index`, from 0, of a network made by source_net or sink_net."""
-    number = index + 1
-    if ":" in net:
-        return net.removesuffix("/64") + f"{number:x}"
-    return net.removesuffix("0.0/16") + f"{number // 256}.{number % 256}"
+    def averaged(self, from_s: float, to_s: float) -> Direction:
+        """Return the same with a trace's mean rate between two times."""
+        return replace(self, rate_bps=self.trace.mean_bps(from_s, to_s)) if self.trace else self
 
 
 @dataclass(frozen=True)
 class Link:
-    """A veth between two namespaces, with a unique number.
+    """A link between two nodes: `there` from near to far, and `back`; see `Network.link`."""
 
-    Addresses are fixed, so that no ARP or ND is sent and equal runs have equal bytes.
-    """
-
-    number: int
-    near_ns: str
     near: str
-    far_ns: str
     far: str
+    there: Direction
+    back: Direction
 
-    def mac(self, end: int) -> str:
-        """Return the MAC address of an end, 0 or 1."""
-        return f"02:00:00:00:{self.number:02x}:{end + 1:02x}"
-
-    def address(self, ip: int, end: int) -> str:
-        """Return the IP address of an end, 0 or 1."""
-        if ip == 4:
-            return f"192.0.2.{4 * self.number + end + 1}"
-        return f"fd00:0:{self.number:x}::{end + 1}"
-
-    def commands(self, ip: int, mtu: int, segments: str) -> dict[str | None, list[str]]:
-        """Return lines for `ip -batch` that make the link, by namespace; None: outside of any.
-
-        segments: words of `ip link set` that limit the size of TSO packets
-        """
-        length = 30 if ip == 4 else 64
-        nodad = "" if ip == 4 else " nodad"
-        out: dict[str | None, list[str]] = {
-            None: [
-                f"link add {self.near} netns {self.near_ns} mtu {mtu} address {self.mac(0)} "
-                f"type veth peer name {self.far} netns {self.far_ns} mtu {mtu} "
-                f"address {self.mac(1)}"
-            ]
-        }
-        ends = ((self.near_ns, self.near), (self.far_ns, self.far))
-        for end, (ns, dev) in enumerate(ends):
-            out.setdefault(ns, []).extend(
-                [
-                    f"link set {dev} {segments}up",
-                    f"addr add {self.address(ip, end)}/{length} dev {dev}{nodad}",
-                    f"neigh add {self.address(ip, 1 - end)} lladdr {self.mac(1 - end)} "
-                    f"dev {dev} nud permanent",
-                ]
-            )
-        return out
+    def direction(self, *, forward: bool) -> Direction:
+        """Return one direction."""
+        return self.there if forward else self.back

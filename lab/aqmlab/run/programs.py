@@ -1,36 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Run the user's programs as traffic, on separate hosts (--exec).
-
-    src-exec1                rtr                     dst                dst-exec1
-    [servers]--s0   delay--r1[ ]b0 ======= d0[      ]p1----------------e0--[clients]
-                                 bottleneck           counts packets
-
-Each pair of hosts is a group: the servers of --exec, then their clients. Data of a server crosses
-the bottleneck; data of a client goes the other way, which has no limit. A qdisc that drops nothing
-counts the packets that reach the clients' host.
-"""
+"""Read the programs of --exec, which are the traffic of a run."""
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from aqmlab.exceptions import UserError, unknown
 from labkit.orders import hidden
 
 from . import run_directory
-from .guest_kernel import DEFAULT
-from .links import Link
-from .recipe import Batch, ExecProgram, Meter, Recipe
+from .group import Group
 from .settings import Settings
-from .topology import Group
-from .wires import DELAY_LIMIT
 
 ROLES = ("server", "client")
 #: The lab has its own system directories only; writing into / is not for a program.
@@ -122,101 +108,7 @@ def groups(programs: Sequence[Program], settings: Settings, others: Sequence[Gro
     ]
 
 
-def attach(recipe: Recipe, programs: Sequence[Program], settings: Settings) -> Recipe:
-    """Return the recipe with the clients' hosts, and with programs instead of their flows."""
-    names = {program.group for program in programs}
-    ends = {str(flow["group"]): flow for flow in recipe.flows if flow["group"] in names}
-    links = sum(ns.startswith("src-") for ns in recipe.namespaces)
-    namespaces, sysctls = [*recipe.namespaces], {**recipe.sysctls}
-    offloads, meters = [*recipe.offloads], []
-    first, *batches = recipe.batches
-    family = ["-6"] if settings.ip == 6 else []
-    forward = {key: value for key, value in recipe.sysctls["rtr"].items() if "forward" in key}
-    own = {DEFAULT: settings.congestion_control}
-    for number, (name, flow) in enumerate(ends.items(), start=1):
-        source, sink, netns = (str(flow[key]) for key in ("source", "sink", "sink_netns"))
-        source_netns, host = str(flow["source_netns"]), f"dst-{name}"
-        link = Link(links + number, netns, f"p{number}", host, "e0")
-        lines = link.commands(
-            settings.ip, settings.count("mtu"), "" if settings.on("offloads") else "gso_max_segs 1 "
-        )
-        length, nodad = (128, " nodad") if family else (32, "")
-        way = next(
-            line.split()[4]
-            for batch in batches
-            if batch.netns == source_netns
-            for line in batch.lines
-            if line.startswith("route add") and " via " in line
-        )
-        options = "".join(f" {word}" for word in settings.tcp_profile.route)
-        lines[source_netns] = [
-            f"addr add {source}/{length} dev lo{nodad}",
-            f"route add {sink}/{length} via {way} src {source}{options}",
-        ]
-        lines[netns] += [
-            f"route add {sink}/{length} via {link.address(settings.ip, 1)} table local"
-        ]
-        lines[host] += [
-            "link set lo up",
-            f"addr add {sink}/{length} dev e0{nodad}",
-            f"route add {source}/{length} via {link.address(settings.ip, 0)} src {sink}{options}",
-        ]
-        batches.append(Batch("ip", None, lines.pop(None)))
-        batches += [Batch("ip", ns, each, family) for ns, each in lines.items() if ns]
-        batches.append(
-            Batch("tc", netns, [f"qdisc add dev {link.near} root pfifo limit {DELAY_LIMIT}"])
-        )
-        namespaces.append(host)
-        sysctls[netns] = {**sysctls[netns], **forward}
-        sysctls[host] = sysctls[source_netns] = {**sysctls[source_netns], **own}
-        offloads += [(ns, dev, offloads[0][2]) for ns, dev in ((netns, link.near), (host, "e0"))]
-        meters.append(Meter(name, int(flow["id"]), netns, link.near, source_netns))
-    return replace(
-        recipe,
-        namespaces=namespaces,
-        sysctls=sysctls,
-        offloads=offloads,
-        meters=meters,
-        batches=[replace(first, lines=[f"netns add {ns}" for ns in namespaces]), *batches],
-        flows=[flow for flow in recipe.flows if flow["group"] not in names],
-        share=_shared(programs),
-        programs=_named(programs, ends, settings),
-    )
-
-
-def _named(
-    programs: Sequence[Program], ends: Mapping[str, Mapping[str, int | str]], settings: Settings
-) -> list[ExecProgram]:
-    """Return the programs with unique names. Programs that start before the epoch come first."""
-    named = []
-    seen: dict[str, int] = {}
-    for program in programs:
-        name = f"{program.group}-{program.role}"
-        seen[name] = seen.get(name, 0) + 1
-        flow = ends[program.group]
-        values = {
-            "server": flow["source"],
-            "client": flow["sink"],
-            "seed": settings.seed,
-            "seconds": f"{settings.end_ms / 1000:g}",
-        }
-        path = Path(program.words[0])
-        named.append(
-            ExecProgram(
-                name if seen[name] == 1 else f"{name}{seen[name]}",
-                program.group,
-                program.role,
-                str(flow["source_netns"]) if program.role == "server" else f"dst-{program.group}",
-                [_filled(word, values) for word in program.words],
-                str(Path.cwd()),
-                None if program.start_s is None else round(program.start_s * 1e9),
-                hashlib.sha256(path.read_bytes()).hexdigest(),
-            )
-        )
-    return sorted(named, key=lambda program: program.start_ns is not None)
-
-
-def _filled(word: str, values: Mapping[str, object]) -> str:
+def filled(word: str, values: Mapping[str, object]) -> str:
     """Replace the placeholders in a word. Raises UserError for an unknown placeholder."""
 
     def value(match: re.Match[str]) -> str:
@@ -227,9 +119,14 @@ def _filled(word: str, values: Mapping[str, object]) -> str:
     return re.sub(r"\{([a-z]+)\}", value, word)
 
 
-def _shared(programs: Sequence[Program]) -> list[str]:
-    """Return directories that the lab's guest needs: the current one, where programs may write,
-    and each program's, if the guest's own directories would hide it."""
+def shared_directories(programs: Sequence[Program]) -> list[str]:
+    """Return directories that the lab's guest needs beside the run's.
+
+    They are the current one, where programs may write, and each program's, if the guest's own
+    directories would hide it.
+    """
+    if not programs:
+        return []
     wanted = [
         Path.cwd(),
         *(Path(program.words[0]).parent for program in programs if hidden(Path(program.words[0]))),

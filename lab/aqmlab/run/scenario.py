@@ -18,14 +18,14 @@ from pathlib import Path
 from aqmlab import ROOT
 from aqmlab.exceptions import UserError, unknown
 
-from . import flows, programs
+from . import flows, program_hosts, programs, render
 from .fair_shares import Facts, facts
-from .guest_kernel import DEFAULT
+from .group import Group
 from .network import Network
 from .params import Param
-from .recipe import Recipe
+from .recipe import Hop, Recipe, Sample
 from .settings import Settings
-from .topology import Group, build, default_network
+from .topology import Built, build, default_network
 
 SCENARIOS = ROOT / "netns-scenarios" / "scenarios"
 
@@ -133,6 +133,32 @@ def compose(
             "pacing=on: has no effect with access=0, because fq paces, and only access "
             "links have it; set access"
         )
+    groups = _groups(scenario, settings, executed)
+    network = _network(scenario, settings, groups)
+    built = build(groups, settings.bottleneck, settings.hosts, settings.packets, network)
+    recipe = _recipe(settings, built, executed)
+    if settings.values.get("trace") and not network.traces:
+        raise UserError(f"trace: {scenario.name} gives no link this trace; leave it out")
+    there_and_back = [
+        replace(
+            group, rtt_ms=group.rtt_ms + network.delay_ms(network.path(group.enters, group.leaves))
+        )
+        for group in groups
+    ]
+    return recipe, facts(
+        network.links[network.measured].there.rate_bps,
+        settings.number("warmup"),
+        settings.end_ms / 1000,
+        there_and_back,
+        settings.count("interval") / 1000,
+        network,
+    )
+
+
+def _groups(
+    scenario: Scenario, settings: Settings, executed: Sequence[programs.Program]
+) -> list[Group]:
+    """Return the groups of a scenario, of programs, and of the probe."""
     rng = random.Random(settings.seed)
     groups = [*scenario.groups(settings, rng)]
     if executed:
@@ -146,61 +172,55 @@ def compose(
         )
     groups += flows.probe(settings, rng)
     _check_times(groups, settings)
-    trace = str(settings.values.get("trace", ""))
+    return groups
+
+
+def _network(scenario: Scenario, settings: Settings, groups: Sequence[Group]) -> Network:
+    """Return the network of a scenario, with the mean rates of its traces."""
     rate_back_bps = float(settings.values.get("rate_back", 0)) * 1e6
     network = (
         scenario.network(settings)
         if scenario.network
-        else default_network(settings.bottleneck.rate_bps, groups, trace, rate_back_bps)
+        else default_network(
+            settings.bottleneck.rate_bps,
+            groups,
+            str(settings.values.get("trace", "")),
+            rate_back_bps,
+        )
     )
-    if rate_back_bps and not any(wire.back.rate_bps == rate_back_bps for wire in network.wires):
+    if rate_back_bps and not any(link.back.rate_bps == rate_back_bps for link in network.links):
         raise UserError(f"rate_back: {scenario.name} gives no link this rate; leave it out")
     network.average(settings.number("warmup"), settings.end_ms / 1000)
-    rate_bps = network.wires[network.measured].there.rate_bps
-    recipe = build(
-        groups,
-        settings.bottleneck,
-        settings.tcp_profile,
-        tcp_ecn=settings.tcp_ecn,
-        ip=settings.ip,
-        mtu=settings.count("mtu"),
+    return network
+
+
+def _recipe(settings: Settings, built: Built, executed: Sequence[programs.Program]) -> Recipe:
+    """Return what creates a topology, and its traffic."""
+    pairs = program_hosts.pairs(built, executed)
+    parts = program_hosts.topologies(built, pairs, settings)
+    executing = [pair.place for pair in pairs]
+    bottleneck, at = settings.bottleneck, built.measured
+    return Recipe(
+        namespaces=render.namespaces(parts),
+        sysctls=render.sysctls(parts),
+        batches=render.batches(parts, settings.packets),
+        offloads=render.offloads(parts, settings.packets),
+        flows=[flow for place in built.places if place not in executing for flow in place.flows()],
         duration_ms=settings.end_ms,
         interval_ms=settings.count("interval"),
-        sample_ms=settings.count("sample"),
-        offloads=settings.on("offloads"),
-        network=network,
-    )
-    if settings.generator == "iperf3":
-        # Its server has no option for the congestion control, and its client uses it late.
-        hosts = {flow[end] for flow in recipe.flows for end in ("source_netns", "sink_netns")}
-        recipe = replace(
-            recipe,
-            sysctls={
-                netns: values | ({DEFAULT: settings.congestion_control} if netns in hosts else {})
-                for netns, values in recipe.sysctls.items()
-            },
-        )
-    if executed:
-        recipe = programs.attach(recipe, executed, settings)
-    if trace and not network.traces:
-        raise UserError(f"trace: {scenario.name} gives no link this trace; leave it out")
-    recipe = replace(
-        recipe,
-        traces=network.traces,
+        sample=Sample(at.node, at.dev, "1:1", settings.count("sample")),
+        hops=[Hop(at.node, at.dev) for at in built.shaped],
+        lossy=[Hop(at.node, at.dev) for at in built.lossy],
+        starts=render.starts(parts),
+        changes=[
+            render.change(at, bottleneck.qdisc, options, at_ns)
+            for at in built.studied
+            for at_ns, options in bottleneck.changes
+        ],
+        traces=built.network.traces,
         generator=settings.generator,
         memory_gib=settings.count("memory"),
-    )
-    there_and_back = [
-        replace(
-            group, rtt_ms=group.rtt_ms + network.delay_ms(network.path(group.enters, group.leaves))
-        )
-        for group in groups
-    ]
-    return recipe, facts(
-        rate_bps,
-        settings.number("warmup"),
-        settings.end_ms / 1000,
-        there_and_back,
-        settings.count("interval") / 1000,
-        network,
+        programs=program_hosts.commands(executed, pairs, settings),
+        meters=[pair.meter for pair in pairs],
+        share=programs.shared_directories(executed),
     )

@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 
 from aqmlab.exceptions import UserError
 
+from .guest_kernel import DEFAULT, ECN
+from .packets import Packets, frame_bytes, gso_packets, payload_share
 from .params import Param, Value
+from .queues import SHAPERS, changes
 from .tcp_profile import PROFILES, UNPACED, TcpProfile
-from .topology import Bottleneck, frame_bytes, gso_packets, payload_share
-from .wires import SHAPERS, changes
+from .topology import Bottleneck, Hosts
 
 BOTTLENECK = (
     Param("rate", 500.0, "Mb/s", "rate of the bottleneck, including Ethernet headers", 0.1, 100e3),
@@ -215,9 +217,24 @@ class Settings:
         return self.tcp_profile.congestion_control if cc == "auto" else cc
 
     @property
-    def tcp_ecn(self) -> str:
-        """Return the sysctl tcp_ecn of the hosts."""
-        return TCP_ECN.get(self.text("ecn"), "0")
+    def hosts(self) -> Hosts:
+        """Return TCP of the end hosts.
+
+        iperf3 needs the congestion control as their default: its server has no option for it, and
+        its client uses it late.
+        """
+        sysctls = {
+            f"net/ipv4/{name}": value for name, (value, _) in self.tcp_profile.sysctls.items()
+        }
+        sysctls[ECN] = TCP_ECN.get(self.text("ecn"), "0")
+        if self.generator == "iperf3":
+            sysctls[DEFAULT] = self.congestion_control
+        return Hosts(sysctls, self.tcp_profile.route)
+
+    @property
+    def packets(self) -> Packets:
+        """Return how large packets are."""
+        return Packets(self.ip, self.count("mtu"), self.on("offloads"))
 
     @property
     def ip(self) -> int:

@@ -19,6 +19,8 @@ from pathlib import Path
 
 from aqmlab.exceptions import UserError
 
+from .objects import Interface, Qdisc
+
 KIND = "tracelink"
 #: What a delivery opportunity of mahimahi carries: a packet of 1500 bytes with its Ethernet header.
 OPPORTUNITY = 1514
@@ -89,18 +91,16 @@ class Trace:
             ),
         )
 
-    def commands(self, dev: str) -> list[str]:
-        """Return lines for `tc -batch` that make a device such a link."""
-        lines: list[str] = []
-        for at in range(0, len(self.pieces), PIECES_PER_LINE):
-            batch = self.pieces[at : at + PIECES_PER_LINE]
+    def qdisc(self, at: Interface) -> Qdisc:
+        """Return the qdisc that makes a device such a link."""
+        parts: list[str] = []
+        for begin in range(0, len(self.pieces), PIECES_PER_LINE):
+            batch = self.pieces[begin : begin + PIECES_PER_LINE]
             data = b"".join(struct.pack("=III", one.us, one.bytes, one.delay_us) for one in batch)
             attribute = struct.pack("=HH", 4 + len(data), PIECES) + data
-            lines.append(
-                f"qdisc {'change' if lines else 'add'} dev {dev} root handle 1: {KIND} "
-                f"raw {attribute.hex()}"
-            )
-        return lines
+            parts.append(f"{KIND} raw {attribute.hex()}")
+        more = tuple(("qdisc change", f"root handle 1: {part}") for part in parts[1:])
+        return Qdisc(at, parts[0], handle="1:", more=more, from_epoch=True)
 
 
 def read(name: str) -> Trace:

@@ -15,9 +15,9 @@ from dataclasses import replace
 from aqmlab.exceptions import UserError
 
 from .flows import tcp_keys
+from .group import Group
 from .params import Param
 from .settings import Settings
-from .topology import Group
 
 DISTRIBUTIONS = ("exponential", "pareto", "lognormal", "uniform", "fixed")
 SHAPED = ("pareto", "lognormal")
