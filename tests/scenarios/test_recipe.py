@@ -170,6 +170,24 @@ def test_number_of_groups_is_limited_by_addresses(
         built(ip, groups + 1, **more)
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+def test_tcp_profile_is_applied_to_both_ends_also_in_a_router(reverse: bool) -> None:
+    """Node n1 ends the first group's path, and forwards packets of the second group."""
+    groups = [
+        Group(name, [0], 10.0, 0.0, "reno", leaves=name, reverse=reverse) for name in ("n1", "n2")
+    ]
+    made = build(
+        groups, Bottleneck(1e6, "pfifo"), Hosts({"x": "1"}), Packets(4, 1500), row(2)
+    ).topology
+    assert {node.name: node.sysctls.get("x") for node in made.nodes} == {
+        "src-n1": "1",
+        "src-n2": "1",
+        "n0": None,
+        "n1": "1",
+        "n2": "1",
+    }
+
+
 def test_number_of_flows_is_limited_by_addresses() -> None:
     *_, last = built(4, 1, 65535).places[0].flows()
     assert (last["source"], last["sink"]) == ("10.16.255.255", "10.128.255.255")

@@ -164,7 +164,7 @@ def build(
 def _nodes(places: Sequence[Place], layout: Layout, hosts: Hosts, ip: int) -> list[Node]:
     """Return the namespaces of sources, and then those of the network."""
     routers = {leg.from_ns for place in places for leg in place.legs}
-    ends = {place.sink_ns for place in places if not place.group.reverse}
+    ends = {place.sink_ns for place in places}
     nodes = [Node(place.source_ns, {**FAMILY[ip], **hosts.sysctls}) for place in places]
     for name in layout.namespaces:
         forwards = name in routers
