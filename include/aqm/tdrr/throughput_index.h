@@ -17,9 +17,10 @@
  *
  * as units * 2^(half_life), where half_life is floor(u) at the queue's last
  * departure. A packet adds L / T 2^(u - floor(u)) to units, after a shift if a
- * new half-life has begun. Nothing is multiplied by a decay factor, so errors do
- * not grow with the number of packets. A new T changes only how much a packet
- * adds and how fast u grows, not the stored numbers.
+ * new half-life has begun. The weight of a byte is computed anew at the first departure
+ * after a tick of 1/1024 of a half-life, in which it changes by 0.07 %. Nothing is
+ * multiplied by a decay factor, so errors do not grow with the number of packets. A new
+ * T changes only how much a packet adds and how fast u grows, not the stored numbers.
  *
  * Queues are in buckets by the highest five bits of that number: sixteen buckets
  * per octave. Throughputs in one bucket differ by a factor of less than 17/16
@@ -32,13 +33,15 @@
  *
  * Errors:
  *  - 2^f has a relative error of at most 2^-26.
- *  - A throughput has a relative error of at most 2^-20 at a departure if
+ *  - A weight is up to a tick old. So a throughput is up to 2^(1/1024) times, that is
+ *    0.07 %, too low.
+ *  - Apart from this, it has a relative error of at most 2^-20 at a departure if
  *    packets have at least 14 bytes (2^-16 with 1 byte). Each packet and each
  *    shift loses less than one unit, and a shift halves earlier errors. The
  *    worst case is the longest T, where a byte is 167772 units, with one packet
  *    per half-life: 2^-16.36.
  *  - The half-life is a whole number of ns, so T is exact to 1.2 ns.
- *  - The selected queue is within 0.0875 octave of the highest throughput
+ *  - The selected queue is within 0.0885 octave of the highest throughput
  *    (required: 1/8), unless all queues are spent.
  *  - Throughput saturates at 2^64 units (1.1 TB/s). A packet counts as at most
  *    2^28 bytes.
@@ -68,6 +71,8 @@
 
 #define THROUGHPUT_UNIT_SHIFT		24	/* a unit is 2^-24 byte/s */
 #define THROUGHPUT_MAX_BYTES		0x10000000U
+#define THROUGHPUT_TICKS		10	/* log2 of ticks per half-life */
+#define THROUGHPUT_WEIGHT_SHIFT		16	/* bits of a weight after the point */
 
 #define THROUGHPUT_INDEX_OCTAVES	64
 #define THROUGHPUT_INDEX_STEPS		16
@@ -99,6 +104,8 @@ struct throughput_score {
  * @length: length of a half-life, in ns
  * @inverse: floor(2^64 / @length)
  * @per_byte: 1 / T per second, in units of 2^-40
+ * @weighed: time at which @weight was computed, ns
+ * @weight: units that a byte adds, in units of 2^-16
  */
 struct throughput_clock {
 	u32	half_life;
@@ -106,12 +113,14 @@ struct throughput_clock {
 	u64	length;
 	u64	inverse;
 	u64	per_byte;
+	u64	weighed;
+	u64	weight;
 };
 
 /**
  * struct throughput_index - queues by throughput
- * @clock: time as of the last departure; @clock.half_life is also the lowest
- *	octave of the ring
+ * @clock: time as of the departure at which the weight was computed; @clock.half_life is
+ *	also the lowest octave of the ring
  * @scores: the score of queue 0
  * @octaves: bit (o mod 64) is set if any bucket of octave o holds a queue
  * @steps: bit s of @steps[o mod 64] is set if that bucket holds a queue; the
@@ -173,12 +182,24 @@ static inline void __throughput_clock_run(struct throughput_clock *clock,
 	clock->per_byte = div_u64(1000000ULL << 40, time_constant);
 }
 
+/* Compute the weight of a byte at @now, which is a fraction of the half-life. */
+static inline void __throughput_clock_weigh(struct throughput_clock *clock,
+					    u32 fraction, u64 now)
+{
+	clock->weight = mul_u64_u64_shr(throughput_exp2(fraction),
+					clock->per_byte,
+					31 + 40 - THROUGHPUT_UNIT_SHIFT -
+					THROUGHPUT_WEIGHT_SHIFT);
+	clock->weighed = now;
+}
+
 static inline void throughput_clock_init(struct throughput_clock *clock,
 					 u32 time_constant, u64 now)
 {
 	clock->half_life = 0;
 	clock->start = now;
 	__throughput_clock_run(clock, time_constant);
+	__throughput_clock_weigh(clock, 0, now);
 }
 
 /* Advance to @now. Return: elapsed fraction of the half-life, in units of 2^-32. */
@@ -200,14 +221,19 @@ static inline u32 throughput_clock_set(struct throughput_clock *clock, u64 now)
 	return mul_u64_u64_shr(gone, clock->inverse, 32);
 }
 
-/* Return the units that @bytes add at a fraction of the half-life. */
-static inline u64 throughput_clock_weigh(const struct throughput_clock *clock,
-					 u32 bytes, u32 fraction)
+/* Return whether the weight is a tick old, or from a later time. */
+static inline bool throughput_clock_is_due(const struct throughput_clock *clock,
+					   u64 now)
 {
-	bytes = min(bytes, THROUGHPUT_MAX_BYTES);
-	return mul_u64_u64_shr(bytes * throughput_exp2(fraction),
-			       clock->per_byte,
-			       31 + 40 - THROUGHPUT_UNIT_SHIFT);
+	return now - clock->weighed >= clock->length >> THROUGHPUT_TICKS;
+}
+
+/* Return the units that @bytes add. */
+static inline u64 throughput_clock_units(const struct throughput_clock *clock,
+					 u32 bytes)
+{
+	return mul_u64_u64_shr(min(bytes, THROUGHPUT_MAX_BYTES), clock->weight,
+			       THROUGHPUT_WEIGHT_SHIFT);
 }
 
 /* Decay a throughput of half-life @half_life to the beginning of a later one. */
@@ -428,6 +454,7 @@ static inline void throughput_index_change(struct throughput_index *ti,
 
 	__throughput_clock_run(clock, time_constant);
 	clock->start = now - mul_u64_u32_shr(clock->length, fraction, 32);
+	__throughput_clock_weigh(clock, fraction, now);
 }
 
 /**
@@ -442,18 +469,19 @@ static inline void throughput_index_count(struct throughput_index *ti,
 					  struct throughput_score *score,
 					  bool listed, u32 bytes, u64 now)
 {
-	u32 fraction = throughput_index_advance(ti, now);
+	struct throughput_clock *clock = &ti->clock;
 	u32 from, to;
 	u64 units;
 
+	if (unlikely(throughput_clock_is_due(clock, now)))
+		__throughput_clock_weigh(clock, throughput_index_advance(ti, now), now);
 	from = throughput_index_bucket(ti, score);
 	units = throughput_decay(score->units, score->half_life,
-				 ti->clock.half_life);
-	score->units = units + throughput_clock_weigh(&ti->clock, bytes,
-						      fraction);
+				 clock->half_life);
+	score->units = units + throughput_clock_units(clock, bytes);
 	if (unlikely(score->units < units))
 		score->units = U64_MAX;
-	score->half_life = ti->clock.half_life;
+	score->half_life = clock->half_life;
 	/* The queue was spent, and a packet of length 0 adds nothing. */
 	if (unlikely(!score->units))
 		return;

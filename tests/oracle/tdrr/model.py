@@ -15,8 +15,10 @@ from tests.oracle.fair_queueing import Packet, SharedBuffer
 
 # The kernel may choose any queue with a throughput this close to the highest, an eighth octave.
 CLOSE = 2 ** (1 / 8)
+# The weight of a byte may be this much too low: it is up to 1/1024 of a half-life old.
+LAG = 2 ** (1 / 1024)
 # The kernel may take a throughput for less than half of the highest from 8/17 of it on.
-SURELY_LOW = 8 / 17
+SURELY_LOW, SURELY_HIGH = 8 / 17 / LAG, LAG / 2
 # Below this throughput, in byte/s, a queue counts as idle. The kernel's bound is 2^-24 at the start
 # of a half-life, so between 2^-24 and 2^-23 it may decide either way.
 NOTHING = 2**-23
@@ -223,7 +225,7 @@ class Tdrr(SharedBuffer):
             return False
         if not self.active:
             return False
-        if most < NOTHING * self.time_constant or SURELY_LOW <= own / most * (1 + 1e-6) < 0.5:
+        if most < NOTHING * self.time_constant or SURELY_LOW <= own / most < SURELY_HIGH:
             return went
         return own < most / 2
 

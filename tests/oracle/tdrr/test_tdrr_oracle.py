@@ -22,7 +22,7 @@ from aqmlab.qdiscs import interface
 from tests.oracle import fair_queueing
 from tests.oracle.drive import RESET, Step, Trace, drive_many
 from tests.oracle.fair_queueing import BIG_MTU, FULL, GSO, Packet, Places, Runs, Shapes, Size
-from tests.oracle.tdrr.model import Refusal, Tdrr
+from tests.oracle.tdrr.model import LAG, Refusal, Tdrr
 
 LISTS = interface.read("tdrr")
 
@@ -299,7 +299,8 @@ def compare(case: Case, steps: Sequence[Step], shapes: Shapes) -> tuple[int, int
         slack = 2 * MAX_STEP_S / model.time_constant + 2e-6 + changing
         for number, rate in rates.items():
             want = model.throughput(number, now)
-            assert abs(rate - want) <= want * slack + 1, f"{where}: {rate} {want}"
+            least, most = want * (1 / LAG - slack) - 1, want * (1 + slack) + 1
+            assert least <= rate <= most, f"{where}: {rate} {want}"
         if top:
             assert abs(stats["top_throughput"] - rates[top]) <= rates[top] * slack + 1, where
 
