@@ -150,8 +150,8 @@ static void tdrr_emptied(struct tdrr_sched_data *q, const struct tdrr_flow *flow
 {
 	u16 now = q->vars.by_throughput.clock.half_life * THROUGHPUT_INDEX_STEPS;
 
-	flow_ways_idle(&q->buffer.ways, flow->fq.turn.number,
-		       throughput_score_heat(&flow->sent), now);
+	flow_ways_idle_heated(&q->buffer.ways, flow->fq.turn.number,
+			      throughput_score_heat(&flow->sent), now);
 }
 
 /* Queue an arrival that fits. */
@@ -432,6 +432,7 @@ static int tdrr_init(struct Qdisc *sch, struct nlattr *opt,
 	throughput_index_init(&q->vars.by_throughput,
 			      &tdrr_flow(q->buffer.rounds.queues)->sent,
 			      p->flows, p->time_constant, ktime_get_ns());
+	q->buffer.ways.heated = true;
 	standing_delay_init(&q->vars.standing);
 	/* No TCQ_F_CAN_BYPASS: every departure must be seen. */
 	sch->flags |= TCQ_F_DEQUEUE_DROPS;

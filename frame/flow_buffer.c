@@ -195,6 +195,7 @@ int flow_buffer_init(struct Qdisc *sch, u32 flows,
 		return -ENOMEM;
 	}
 	flow_rounds_init(&b->rounds, queues, flows);
+	flow_ways_reset(&b->ways, flows);
 	b->flows = flows;
 	b->salt = get_random_u32() | 1;
 	return 0;

@@ -306,18 +306,20 @@ static inline struct flow_queue *flow_rounds_next(struct flow_rounds *fr)
 	return flow_rounds_queue(fr, fr->slots[fr->round % FLOW_ROUNDS]);
 }
 
-/*
- * Fetch the packet that is sent next, if no other one comes first. It has waited, so no
- * cache may have it.
- */
-static inline void flow_rounds_prefetch(const struct flow_rounds *fr)
+/* Return the queue that is served next, if no other one comes first. One is not empty. */
+static inline struct flow_queue *flow_rounds_peek(const struct flow_rounds *fr)
 {
 	u32 slot = fr->round % FLOW_ROUNDS;
 
-	if (!fr->used)
-		return;
 	slot = (slot + __ffs64(ror64(fr->used, slot))) % FLOW_ROUNDS;
-	prefetch(flow_rounds_queue(fr, fr->slots[slot])->head);
+	return flow_rounds_queue(fr, fr->slots[slot]);
+}
+
+/* Fetch the packet that is sent next. It has waited, so no cache may have it. */
+static inline void flow_rounds_prefetch(const struct flow_rounds *fr)
+{
+	if (fr->used)
+		prefetch(flow_rounds_peek(fr)->head);
 }
 
 /*

@@ -4,9 +4,10 @@
  *
  * The queues form sets of eight, called ways as in a cache. A flow's hash names two
  * sets. A flow owns the way that carries its hash as a tag. A flow without a way claims
- * an empty queue of its two sets: one that no flow has claimed yet, or else the coldest.
- * If several are equally good, the first set comes before the second, and the search
- * starts at the way that the hash names.
+ * an empty queue of its two sets: one that no flow has claimed yet, or else the coldest
+ * (tdrr) or any (qsdrr, whose queues remember only debts). If several are equally good,
+ * the first set comes before the second, and the search starts at the way that the hash
+ * names.
  *
  * A claimed way keeps the throughput, credit and debt of its queue. So a new flow inherits
  * the record of the coldest flow, as in Space-Saving (Metwally and others, 2005). The
@@ -16,16 +17,10 @@
  * that way is empty, it stays there, and so do all other flows without a way that have
  * this first way. This keeps the packets of a flow in order.
  *
- * Heat says how much a queue has sent, modulo 2^16, on a scale that the qdisc chooses.
- *
- *	tdrr	logarithm of the forward-decayed throughput, in sixteenths of an octave:
- *		throughput_score_heat()
- *	qsdrr	has no throughput: the queue that became empty last is the hottest, in
- *		steps of 16 queues
- *
- * A way with less heat than @now is as cold as possible. After 4032 idle half-lives a way
- * can seem hot for 64 half-lives. We accept this, because it only makes a flow claim
- * another way.
+ * Heat is the logarithm of a queue's forward-decayed throughput, in sixteenths of an
+ * octave, modulo 2^16: throughput_score_heat(). A way with less heat than @now is as cold
+ * as possible. After 4032 idle half-lives a way can seem hot for 64 half-lives. We accept
+ * this, because it only makes a flow claim another way.
  *
  * A set is one cache line. A flow in the first way of its hash needs one access. Other
  * flows search two sets.
@@ -42,13 +37,13 @@
 
 #define FLOW_WAYS	8U
 #define FLOW_WAYS_HEAT	(64 * 16)	/* heat of the hottest way, above @now */
-#define FLOW_WAYS_EMPTIED	16	/* queues that become empty per unit of heat */
 #define FLOW_WAYS_NONE	U32_MAX		/* no queue */
 
 /**
  * struct flow_set - eight queues, each of which one flow may own; a cache line
  * @tag: mixed hash of the owner; 0 if no flow has claimed the queue yet
  * @heat: heat when the queue became empty
+ * @claimed: bit w is set if a flow has claimed queue w
  * @busy: bit w is set if queue w holds packets
  * @shared: bit w is set if queue w may also hold packets of flows that do not own it
  * @unused: the rest of the line
@@ -58,9 +53,10 @@
 struct flow_set {
 	u32	tag[FLOW_WAYS];
 	u16	heat[FLOW_WAYS];
+	u8	claimed;
 	u8	busy;
 	u8	shared;
-	u8	unused[14];
+	u8	unused[13];
 };
 
 static_assert(sizeof(struct flow_set) == 64);
@@ -69,20 +65,20 @@ static_assert(sizeof(struct flow_set) == 64);
  * struct flow_ways - the owners of all queues
  * @set: all sets
  * @sets: number of sets in use; 0: the hash alone chooses the queue
- * @emptied: number of times that a queue became empty, modulo 2^32
  * @shared: the queue of the last arrival, if its flow does not own it, or FLOW_WAYS_NONE
  * @claimed: the queue that the last arrival's flow claimed, or FLOW_WAYS_NONE
  * @before: tag of that queue before
  * @now: heat of a queue whose throughput has decayed to nothing
+ * @heated: the qdisc measures throughput. If not, no way is colder than another
  */
 struct flow_ways {
 	struct flow_set	*set;
 	u32		sets;
-	u32		emptied;
 	u32		shared;
 	u32		claimed;
 	u32		before;
 	u16		now;
+	bool		heated;
 };
 
 /* Return the number of sets that have a place for each of @queues. */
@@ -95,6 +91,8 @@ static inline u32 flow_ways_sets(u32 queues)
 static inline void flow_ways_reset(struct flow_ways *fw, u32 queues)
 {
 	memset(fw->set, 0, flow_ways_sets(queues) * sizeof(*fw->set));
+	fw->shared = FLOW_WAYS_NONE;
+	fw->claimed = FLOW_WAYS_NONE;
 }
 
 /* Return whether queue @number holds packets. */
@@ -113,25 +111,22 @@ static inline void flow_ways_busy(struct flow_ways *fw, u32 number)
 		set->shared |= 1 << number % FLOW_WAYS;
 }
 
-/* Note that queue @number has become empty, with @heat. */
-static inline void flow_ways_idle(struct flow_ways *fw, u32 number, u16 heat,
-				  u16 now)
+/* Note that queue @number has become empty. */
+static inline void flow_ways_idle(struct flow_ways *fw, u32 number)
 {
 	struct flow_set *set = &fw->set[number / FLOW_WAYS];
-	u32 way = number % FLOW_WAYS;
 
-	set->heat[way] = heat;
-	set->busy &= ~(1 << way);
-	set->shared &= ~(1 << way);
-	fw->now = now;
+	set->busy &= ~(1 << number % FLOW_WAYS);
+	set->shared &= ~(1 << number % FLOW_WAYS);
 }
 
-/* The same for a qdisc without throughput: make it the hottest empty queue. */
-static inline void flow_ways_idle_hottest(struct flow_ways *fw, u32 number)
+/* The same for a qdisc that measures throughput; @now: see struct flow_ways. */
+static inline void flow_ways_idle_heated(struct flow_ways *fw, u32 number,
+					 u16 heat, u16 now)
 {
-	u16 heat = ++fw->emptied / FLOW_WAYS_EMPTIED;
-
-	flow_ways_idle(fw, number, heat, heat - FLOW_WAYS_HEAT);
+	fw->set[number / FLOW_WAYS].heat[number % FLOW_WAYS] = heat;
+	fw->now = now;
+	flow_ways_idle(fw, number);
 }
 
 /* Return the number of the set that @mixed names. */
@@ -150,6 +145,12 @@ static inline u32 __flow_set_find(const struct flow_set *set, u32 tag)
 	return way;
 }
 
+/* Return the distance from way @first to the next one of @ways, which is not 0. */
+static inline u32 __flow_set_nearest(u8 ways, u32 first)
+{
+	return __ffs(ror8(ways, first));
+}
+
 /*
  * Rank the empty queues of a set: the number in the lowest three bits is the distance
  * from way @first, and the rest says how warm the queue is, 0 if no flow has claimed it.
@@ -159,16 +160,21 @@ static inline u32 __flow_set_find(const struct flow_set *set, u32 tag)
 static inline u32 __flow_set_coldest(const struct flow_ways *fw,
 				     const struct flow_set *set, u32 first)
 {
-	u32 way, above, rank, lowest = U32_MAX;
+	u32 way, above, lowest = U32_MAX;
 	unsigned long empty = (u8)~set->busy;
+	u8 unclaimed = empty & ~set->claimed;
 
+	if (unclaimed)
+		return __flow_set_nearest(unclaimed, first);
+	if (!fw->heated)
+		return empty ? FLOW_WAYS + __flow_set_nearest(empty, first) : U32_MAX;
 	for (; empty; empty &= empty - 1) {
 		way = __ffs(empty);
 		above = (u16)(set->heat[way] - fw->now);
-		rank = above <= FLOW_WAYS_HEAT ? 1 + above : 1;
-		if (!set->tag[way])
-			rank = 0;
-		lowest = min(lowest, rank * FLOW_WAYS + (way - first) % FLOW_WAYS);
+		if (above > FLOW_WAYS_HEAT)
+			above = 0;
+		lowest = min(lowest, (1 + above) * FLOW_WAYS +
+				     (way - first) % FLOW_WAYS);
 	}
 	return lowest;
 }
@@ -184,11 +190,13 @@ static inline u32 __flow_ways_share(struct flow_ways *fw, u32 number)
 /* Let the flow with this tag own queue @number, which is empty. */
 static inline u32 __flow_ways_claim(struct flow_ways *fw, u32 number, u32 tag)
 {
-	u32 *owner = &fw->set[number / FLOW_WAYS].tag[number % FLOW_WAYS];
+	struct flow_set *set = &fw->set[number / FLOW_WAYS];
+	u32 way = number % FLOW_WAYS;
 
 	fw->claimed = number;
-	fw->before = *owner;
-	*owner = tag;
+	fw->before = set->tag[way];
+	set->tag[way] = tag;
+	set->claimed |= 1 << way;
 	return number;
 }
 
@@ -242,8 +250,13 @@ static inline u32 flow_ways_find(struct flow_ways *fw, u32 hash, u32 salt)
 /* The last arrival was refused. If its flow claimed @number for it, undo that. */
 static inline void flow_ways_refuse(struct flow_ways *fw, u32 number)
 {
-	if (number == fw->claimed && !flow_ways_is_busy(fw, number))
-		fw->set[number / FLOW_WAYS].tag[number % FLOW_WAYS] = fw->before;
+	struct flow_set *set = &fw->set[number / FLOW_WAYS];
+
+	if (number != fw->claimed || flow_ways_is_busy(fw, number))
+		return;
+	set->tag[number % FLOW_WAYS] = fw->before;
+	if (!fw->before)
+		set->claimed &= ~(1 << number % FLOW_WAYS);
 }
 
 #endif /* _AQM_FLOW_WAYS_H */

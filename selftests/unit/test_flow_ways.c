@@ -19,6 +19,13 @@ static u32 *tag(u32 number)
 	return &sets[number / FLOW_WAYS].tag[number % FLOW_WAYS];
 }
 
+/* Let a flow with this tag own a queue. */
+static void own(u32 number, u32 owner)
+{
+	*tag(number) = owner;
+	sets[number / FLOW_WAYS].claimed |= 1 << number % FLOW_WAYS;
+}
+
 static u16 *heat(u32 number)
 {
 	return &sets[number / FLOW_WAYS].heat[number % FLOW_WAYS];
@@ -26,7 +33,7 @@ static u16 *heat(u32 number)
 
 static void begin(void)
 {
-	fw = (struct flow_ways) { .set = sets, .sets = SETS };
+	fw = (struct flow_ways) { .set = sets, .sets = SETS, .heated = true };
 	flow_ways_reset(&fw, QUEUES);
 	salt = unit_random() | 1;
 }
@@ -69,7 +76,7 @@ static void flows_keep_their_queue_between_packets(void)
 			moved += round && had[flow] != number;
 			had[flow] = number;
 			flow_ways_busy(&fw, number);
-			flow_ways_idle(&fw, number, unit_below(64), 0);
+			flow_ways_idle_heated(&fw, number, unit_below(64), 0);
 		}
 	unit_ok(moved <= ARRAY_SIZE(had) / 100, "%zu flows moved %u times in 20 rounds",
 		ARRAY_SIZE(had), moved);
@@ -83,12 +90,12 @@ static void mice_take_the_coldest_queues(void)
 	begin();
 	for (flow = 0; flow < ARRAY_SIZE(had); flow++) {
 		had[flow] = flow_ways_find(&fw, flow, salt);
-		flow_ways_idle(&fw, had[flow], 500, 0);
+		flow_ways_idle_heated(&fw, had[flow], 500, 0);
 	}
 	for (round = 0; round < 20000; round++) {
 		u32 mouse = flow_ways_find(&fw, 1000 + round, salt);
 
-		flow_ways_idle(&fw, mouse, 10, 0);
+		flow_ways_idle_heated(&fw, mouse, 10, 0);
 	}
 	for (flow = 0; flow < ARRAY_SIZE(had); flow++)
 		lost += flow_ways_find(&fw, flow, salt) != had[flow];
@@ -107,7 +114,7 @@ static void a_new_flow_takes_the_coldest_of_its_16(void)
 		one = (u64)flow_mix(hash, salt) * SETS >> 32;
 		two = (u64)flow_mix(flow_mix(hash, salt), salt) * SETS >> 32;
 		for (number = 0; number < QUEUES; number++) {
-			*tag(number) = 1 + number;
+			own(number, 1 + number);
 			*heat(number) = fw.now + 100 + number % 16;
 		}
 		coldest = (unit_below(2) ? one : two) * 8 + unit_below(8);
@@ -130,7 +137,7 @@ static void a_decayed_queue_is_taken_first(void)
 		fw.now = unit_random();
 		hash = unit_random();
 		for (number = 0; number < QUEUES; number++) {
-			*tag(number) = 1 + number;
+			own(number, 1 + number);
 			*heat(number) = fw.now + 1 + unit_below(1024);
 		}
 		decayed = ((u64)flow_mix(hash, salt) * SETS >> 32) * 8 + unit_below(8);
@@ -175,20 +182,20 @@ static void a_flow_that_shares_stays_until_the_queue_is_empty(void)
 		begin();
 		hash = unit_random();
 		for (number = 0; number < QUEUES; number++) {
-			*tag(number) = 1 + number;
+			own(number, 1 + number);
 			flow_ways_busy(&fw, number);
 		}
 		home = flow_ways_find(&fw, hash, salt);
 		if (round % 2) {
 			/* Room is made for the packet, at the cost of this queue. */
-			flow_ways_idle(&fw, home, 0, 0);
+			flow_ways_idle_heated(&fw, home, 0, 0);
 			flow_ways_busy(&fw, home);
 		}
 		for (number = 0; number < QUEUES; number++)
 			if (number != home)
-				flow_ways_idle(&fw, number, 0, 0);
+				flow_ways_idle_heated(&fw, number, 0, 0);
 		moved += flow_ways_find(&fw, hash, salt) != home;
-		flow_ways_idle(&fw, home, 1, 0);
+		flow_ways_idle_heated(&fw, home, 1, 0);
 		stayed += flow_ways_find(&fw, hash, salt) == home;
 	}
 	unit_ok(!moved, "a flow that shares a queue stays (%u of 2000 did not)", moved);
@@ -204,7 +211,7 @@ static void a_refused_arrival_claims_nothing(void)
 		begin();
 		hash = unit_random();
 		for (number = 0; number < QUEUES; number++)
-			*tag(number) = 1 + number;
+			own(number, 1 + number);
 		number = flow_ways_find(&fw, hash, salt);
 		was = 1 + number;
 		flow_ways_refuse(&fw, number);
@@ -212,7 +219,7 @@ static void a_refused_arrival_claims_nothing(void)
 		/* A flow that owns a queue keeps it. */
 		number = flow_ways_find(&fw, hash, salt);
 		flow_ways_busy(&fw, number);
-		flow_ways_idle(&fw, number, 1, 0);
+		flow_ways_idle_heated(&fw, number, 1, 0);
 		flow_ways_find(&fw, hash, salt);
 		flow_ways_refuse(&fw, number);
 		lost += flow_ways_find(&fw, hash, salt) != number || *tag(number) == was;
@@ -221,30 +228,37 @@ static void a_refused_arrival_claims_nothing(void)
 	unit_ok(!lost, "and one of an owner costs it nothing (%u lost the queue)", lost);
 }
 
-/* Among equals, the queue that became empty longest ago. */
-static void without_a_score_the_longest_empty_is_taken(void)
+/* From the way that the hash names on: first the queues that no flow has claimed. */
+static void without_heat_the_nearest_empty_queue_is_taken(void)
 {
-	u32 i, number, wrong = 0;
+	u32 round, hash, first, one, two, i, wrong = 0;
 
-	begin();
-	for (i = 0; i < QUEUES; i++) {
-		*tag(i) = 1 + i;
-		/* Farther apart than the clock's unit. */
-		for (number = 0; number < FLOW_WAYS_EMPTIED / 4; number++)
-			flow_ways_idle_hottest(&fw, QUEUES - 1 - i);
-	}
-	for (i = 0; i < 100; i++) {
-		u32 hash = unit_random(), one, two, last;
+	for (round = 0; round < 3000; round++) {
+		u32 want = QUEUES, found;
 
-		one = (u64)flow_mix(hash, salt) * SETS >> 32;
-		two = (u64)flow_mix(flow_mix(hash, salt), salt) * SETS >> 32;
-		last = max(one, two) * 8;
-		number = flow_ways_find(&fw, hash, salt);
-		/* The last four queues of the set became empty within a unit. */
-		wrong += number < last + 4 || number > last + 7;
-		*tag(number) = 1;
+		begin();
+		fw.heated = false;
+		hash = unit_random();
+		first = flow_mix(hash, salt) % FLOW_WAYS;
+		one = ((u64)flow_mix(hash, salt) * SETS >> 32) * 8;
+		two = ((u64)flow_mix(flow_mix(hash, salt), salt) * SETS >> 32) * 8;
+		for (i = 0; i < QUEUES; i++) {
+			if (unit_below(20))
+				own(i, 1 + i);
+			if (unit_below(4))
+				flow_ways_busy(&fw, i);
+			*heat(i) = unit_random();
+		}
+		for (i = 32; i--;) {
+			u32 number = (i / 8 % 2 ? two : one) + (first + i) % 8;
+
+			if (!flow_ways_is_busy(&fw, number) && (i >= 16 || !*tag(number)))
+				want = number;
+		}
+		found = flow_ways_find(&fw, hash, salt);
+		wrong += want < QUEUES ? found != want : !flow_ways_is_busy(&fw, found);
 	}
-	unit_ok(!wrong, "the queue that has been empty longest is taken (%u not)", wrong);
+	unit_ok(!wrong, "without heat, a new flow takes the nearest queue (%u did not)", wrong);
 }
 
 UNIT_TESTS
@@ -257,5 +271,5 @@ UNIT_TESTS
 	a_queue_that_holds_packets_is_not_taken();
 	a_flow_that_shares_stays_until_the_queue_is_empty();
 	a_refused_arrival_claims_nothing();
-	without_a_score_the_longest_empty_is_taken();
+	without_heat_the_nearest_empty_queue_is_taken();
 }

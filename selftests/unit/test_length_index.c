@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* length_index against a scan over all queues, under random operations. */
+/* Compare length_index with its rule by scans over all queues, under random operations. */
 #include <linux/kernel.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
 #include <aqm/qsdrr/length_index.h>
 
 #include "unit.h"
@@ -10,7 +12,8 @@
 struct queue {
 	struct length_entry entry;
 	u32 length;
-	u64 entered;	/* when it came into its bucket */
+	u32 place;	/* by the header's rule: the bucket whose list has it */
+	u64 entered;	/* when it came into the list */
 } __attribute__((aligned(NUMBERED_BYTES)));
 
 /* The header's formula, computed another way: halve until below 32. */
@@ -57,77 +60,145 @@ static void full_size_packets_are_exact(void)
 	unit_ok(distinct, "queues of 1 to 16 full-size packets are told apart");
 }
 
-static const struct queue *latest_in(const struct queue *queues, u32 bucket)
+static struct queue queues[QUEUES];
+static struct length_index li;
+static u64 clock;
+
+static void put(struct queue *q)
 {
-	const struct queue *best = NULL;
-	int i;
+	q->place = oracle_bucket(q->length);
+	q->entered = ++clock;
+}
+
+static u32 highest(void)
+{
+	u32 i, most = 0;
 
 	for (i = 0; i < QUEUES; i++)
-		if (queues[i].length &&
-		    oracle_bucket(queues[i].length) == bucket &&
-		    (!best || queues[i].entered > best->entered))
+		most = max(most, oracle_bucket(queues[i].length));
+	return most;
+}
+
+/* The newest queue of the highest list. */
+static struct queue *first_listed(void)
+{
+	struct queue *best = queues;
+	u32 i;
+
+	for (i = 1; i < QUEUES; i++)
+		if (queues[i].place > best->place ||
+		    (queues[i].place == best->place && queues[i].entered > best->entered))
 			best = &queues[i];
 	return best;
 }
 
-static void answers_are_those_of_a_scan(const char *what, u32 most)
+/* The header's rule by scans. @moves: how many queues it moves */
+static struct queue *oracle_longest(struct queue *spare, u32 *moves)
 {
-	static struct queue queues[QUEUES];
-	static struct length_index li;
-	bool longest = true, shortest = true, strictly = true;
-	int step, i;
+	struct queue *best = spare, *q;
+
+	for (*moves = 0; *moves < LENGTH_INDEX_LOOKS; ++*moves) {
+		q = first_listed();
+		if (oracle_bucket(q->length) == highest())
+			return q;
+		put(q);
+		if (oracle_bucket(q->length) > oracle_bucket(best->length))
+			best = q;
+	}
+	return best;
+}
+
+static void set(struct queue *q, u32 length)
+{
+	length_index_set(&li, &q->entry, length);
+	q->length = length;
+	if (oracle_bucket(length) > q->place)
+		put(q);
+}
+
+static bool is_alone_in_the_lowest(const struct queue *q)
+{
+	u32 i, b = oracle_bucket(q->length);
 
 	for (i = 0; i < QUEUES; i++)
-		queues[i] = (struct queue) {};
-	length_index_init(&li, &queues->entry, QUEUES);
+		if (&queues[i] != q && queues[i].length &&
+		    oracle_bucket(queues[i].length) <= b)
+			return false;
+	return true;
+}
 
+/* @every: changes between two searches */
+static void answers_are_those_of_a_scan(const char *what, u32 most, u32 every)
+{
+	bool longest = true, exact = true, strictly = true;
+	u32 step, i, moves, late = 0, searches = 0;
+
+	memset(queues, 0, sizeof(queues));
+	length_index_init(&li, &queues->entry, QUEUES);
 	for (step = 0; step < 50000; step++) {
-		u32 hi = 0, lo = U32_MAX, in_lo = 0;
-		struct queue *q = &queues[unit_below(QUEUES)];
-		u32 to = unit_below(4) ? unit_below(most) + 1 : 0;
-		struct length_entry *n;
+		struct queue *q = &queues[unit_below(QUEUES)], *spare, *want;
+		struct length_entry *got;
 
 		/* Long stretches with few queues, too. */
 		if ((step / 1000) % 2)
 			q = &queues[unit_below(3)];
-		length_index_set(&li, &q->entry, to);
-		if (oracle_bucket(q->length) != oracle_bucket(to))
-			q->entered = step + 1;
-		q->length = to;
-
-		for (i = 0; i < QUEUES; i++) {
-			u32 b = oracle_bucket(queues[i].length);
-
-			if (!queues[i].length)
-				continue;
-			hi = b > hi ? b : hi;
-			in_lo = b < lo ? 1 : in_lo + (b == lo);
-			lo = b < lo ? b : lo;
-		}
-		n = length_index_longest(&li);
-		longest &= n ? container_of(n, struct queue, entry) ==
-			       latest_in(queues, hi) : !hi;
-		n = length_index_shortest(&li);
-		shortest &= n ? container_of(n, struct queue, entry) ==
-				latest_in(queues, lo) : !hi;
+		set(q, unit_below(4) ? unit_below(most) + 1 : 0);
 		strictly &= length_index_is_strictly_shortest(&li, &q->entry) ==
-			    (!to || (oracle_bucket(to) == lo && in_lo == 1));
+			    (!q->length || is_alone_in_the_lowest(q));
 		if (!(step % 5000))	/* empty it now and then */
-			for (i = 0; i < QUEUES; i++) {
-				length_index_set(&li, &queues[i].entry, 0);
-				queues[i].length = 0;
-			}
+			for (i = 0; i < QUEUES; i++)
+				set(&queues[i], 0);
+		if (unit_below(every))
+			continue;
+		for (spare = queues; spare < queues + QUEUES && !spare->length; spare++)
+			;
+		if (spare == queues + QUEUES) {
+			longest &= !length_index_longest(&li, NULL);
+			continue;
+		}
+		got = length_index_longest(&li, &spare->entry);
+		want = oracle_longest(spare, &moves);
+		longest &= got == &want->entry;
+		searches++;
+		late += moves == LENGTH_INDEX_LOOKS;
+		exact &= moves == LENGTH_INDEX_LOOKS ||
+			 oracle_bucket(want->length) == highest();
 	}
-	unit_ok(longest, "%s: the longest is that of a scan, the last to enter its bucket", what);
-	unit_ok(shortest, "%s: the shortest is that of a scan", what);
+	unit_ok(longest, "%s: the longest is that of the rule by scans", what);
+	unit_ok(exact && (every > 1 || late < searches / 100),
+		"%s: no queue is longer, but after %u of %u searches that ended early",
+		what, late, searches);
 	unit_ok(strictly, "%s: strictly shortest means alone in the lowest bucket", what);
+}
+
+/* A hundred queues were long, and became shorter or empty. The next search is short. */
+static void a_search_moves_few_queues(u32 left)
+{
+	u32 i, moved = 0;
+	struct length_entry *got;
+
+	memset(queues, 0, sizeof(queues));
+	length_index_init(&li, &queues->entry, QUEUES);
+	for (i = 0; i < 100; i++)
+		length_index_set(&li, &queues[i].entry, 10000);
+	for (i = 0; i < 100; i++)
+		length_index_set(&li, &queues[i].entry, left);
+	length_index_set(&li, &queues[150].entry, 1000);
+	got = length_index_longest(&li, &queues[150].entry);
+	for (i = 0; i < 100; i++)
+		moved += queues[i].entry.place != oracle_bucket(10000);
+	unit_ok(got == &queues[150].entry && moved == LENGTH_INDEX_LOOKS,
+		"a search moves %u of 100 queues that became %u bytes long", moved, left);
 }
 
 UNIT_TESTS
 {
 	buckets_are_monotonic_and_fine();
 	full_size_packets_are_exact();
-	answers_are_those_of_a_scan("lengths to 40", 40);
-	answers_are_those_of_a_scan("lengths to 100 000", 100000);
-	answers_are_those_of_a_scan("lengths to 2^32", U32_MAX - 1);
+	answers_are_those_of_a_scan("lengths to 40", 40, 1);
+	answers_are_those_of_a_scan("lengths to 100 000", 100000, 1);
+	answers_are_those_of_a_scan("lengths to 2^32", U32_MAX - 1, 3);
+	answers_are_those_of_a_scan("few searches", 100000, 200);
+	a_search_moves_few_queues(0);
+	a_search_moves_few_queues(500);
 }

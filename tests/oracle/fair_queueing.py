@@ -137,7 +137,6 @@ class Queue:
     account: int = 0
     filed: tuple[int, int] = (1, 0)
     dropped: int = 0
-    since: int = 0  # for qsdrr: when the queue reached its present length
     sent: float = 0.0
     at: float = 0.0
 
@@ -240,6 +239,15 @@ class SharedBuffer:
         if queue.account <= 0:
             self._file(queue)
         return number, packet
+
+    def upcoming(self) -> int:
+        """Return the queue that is served next, if no packet arrives before. One is not empty."""
+
+        def turn(number: int) -> tuple[int, tuple[int, int]]:
+            queue = self.active[number]
+            return max(0, -((queue.account - 1) // self.quantum)), queue.filed
+
+        return min(self.active, key=turn)
 
     def reset(self) -> None:
         """Drop all packets without counting them, as when the device goes down."""

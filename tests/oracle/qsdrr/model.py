@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 """Model of figure 1 of Kantawala and Turner 2001 (QSDRR), in plain Python.
 
-It follows the paper and the man page. It finds the longest queue by looking at every queue.
+It follows the paper and the man page. The shortest queue is found by looking at every queue, and
+the longest one by the rule that limits the cost of a search: see `Qsdrr`.
 """
 
 from __future__ import annotations
 
-from tests.oracle.fair_queueing import Packet, Queue, SharedBuffer
+from tests.oracle.fair_queueing import Packet, SharedBuffer
+
+# A search for the longest queue moves at most so many queues to their present length.
+LOOKS = 8
 
 
 def size_class(length: int) -> tuple[int, int]:
@@ -20,7 +24,17 @@ def size_class(length: int) -> tuple[int, int]:
 
 
 class Qsdrr(SharedBuffer):
-    """The discipline, with the discard of figure 1."""
+    """The discipline, with the discard of figure 1.
+
+    Each queue is listed under a length: the greatest that it had since a search listed it anew. A
+    search for the longest queue takes the one that was listed last under the greatest length. If
+    another queue is longer, it lists this one under its present length, or not at all if it is
+    empty, and takes the next. After `LOOKS` of them, it chooses the longest that it saw, or the
+    queue that is served next if that is as long.
+
+    listed: the length of each queue that is listed, and when it was
+    late: searches that ended without a longest queue
+    """
 
     def __init__(
         self, *, limit: int, quantum: int, hysteresis: bool = True, memory_limit: int = 1 << 32
@@ -31,21 +45,27 @@ class Qsdrr(SharedBuffer):
         self.chosen = 0
         self.victims: list[int] = []
         self.own = False  # whether the last arrival dropped from its own queue, or everything
+        self.listed: dict[int, tuple[tuple[int, int], int]] = {}
+        self.late = 0
         self._clock = 0
 
-    def _note(self, queue: Queue, before: tuple[int, int] | None) -> None:
-        """Remember when a queue reached its present length."""
+    def _list(self, number: int, at: tuple[int, int]) -> None:
         self._clock += 1
-        if self._of(queue) != before:
-            queue.since = self._clock
-
-    @staticmethod
-    def _of(queue: Queue) -> tuple[int, int] | None:
-        return size_class(queue.length) if queue.packets else None
+        self.listed[number] = at, self._clock
 
     def _longest(self) -> int:
-        active = self.active
-        return max(active, key=lambda n: (size_class(active[n].length), active[n].since))
+        classes = {number: size_class(queue.length) for number, queue in self.active.items()}
+        best = self.upcoming()
+        for _ in range(LOOKS):
+            number = max(self.listed, key=self.listed.__getitem__)
+            if classes.get(number) == max(classes.values()):
+                return number
+            del self.listed[number]
+            if number in classes:
+                self._list(number, classes[number])
+                best = number if classes[number] > classes[best] else best
+        self.late += 1
+        return best
 
     def _q_is_shorter_than_all_others(self) -> bool:
         assert self.q is not None
@@ -62,10 +82,7 @@ class Qsdrr(SharedBuffer):
         return self.q
 
     def _discard(self, number: int, cause: str) -> None:
-        queue = self.queues[number]
-        before = self._of(queue)
         self.victims.append(self.discard_front(number, cause).number)
-        self._note(queue, before)
 
     def enqueue(self, number: int, packet: Packet) -> bool:
         """Enqueue a packet into queue ``number``.
@@ -85,9 +102,10 @@ class Qsdrr(SharedBuffer):
             self._discard(q, cause)
             self.own |= q == number
         self.own |= len(self.victims) > lost and not self.qlen
-        before = self._of(self.queue(number))
         self.append(number, packet)
-        self._note(self.queues[number], before)
+        now = size_class(self.queues[number].length)
+        if number not in self.listed or now > self.listed[number][0]:
+            self._list(number, now)
         return True
 
     def change(
@@ -109,15 +127,11 @@ class Qsdrr(SharedBuffer):
 
     def dequeue(self) -> int | None:
         """Return the number of the packet that leaves, or None."""
-        before = {number: self._of(queue) for number, queue in self.queues.items()}
         sent = self.send()
-        if not sent:
-            return None
-        number, packet = sent
-        self._note(self.queues[number], before[number])
-        return packet.number
+        return sent[1].number if sent else None
 
     def reset(self) -> None:
         """Drop all packets without counting them. Q becomes undefined."""
         super().reset()
+        self.listed.clear()
         self.q = None

@@ -257,6 +257,8 @@ def test_trace_exercises_the_rule(case: Case, user_shapes: Shapes) -> None:
         assert several > 10 or model.causes["oversize"] > 10
     if case.resets:
         assert emptied > 5
+    if case.queues > case.limit > 1:
+        assert model.late, "no search ended early"
     if case.changes:
         assert model.causes["change"] > 10
     if case.limit > 1 and case.quantum < 9000:

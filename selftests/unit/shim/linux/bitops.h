@@ -39,6 +39,11 @@ static inline unsigned int hweight64(u64 x)
 	return __builtin_popcountll(x);
 }
 
+static inline u8 ror8(u8 x, unsigned int shift)
+{
+	return x >> (shift & 7) | x << (-shift & 7);
+}
+
 static inline u64 ror64(u64 x, unsigned int shift)
 {
 	return (x >> (shift & 63)) | (x << (-shift & 63));
