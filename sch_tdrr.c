@@ -34,6 +34,8 @@
  *    it alone exceeds a limit.
  *  - A queue keeps its throughput when packets are discarded from it. So it is
  *    chosen again until it is empty, or another queue has sent more.
+ *  - Throughput is of a flow, even while it has no queue: <aqm/tdrr/flow_memory.h>.
+ *    So the number of flows may be larger than the number of queues.
  *  - Of queues whose throughput <aqm/tdrr/throughput_index.h> cannot tell apart, we
  *    choose the one that reached it first.
  *  - <aqm/queue.h> defines when the buffer is full. GSO packets are split. An
@@ -61,9 +63,13 @@
  */
 
 #include <linux/ktime.h>
+#include <linux/mm.h>
+#include <linux/rtnetlink.h>
+#include <linux/workqueue.h>
 #include <net/pkt_sched.h>
 #include <aqm/flow_buffer.h>
 #include <aqm/packet_network.h>
+#include <aqm/tdrr/flow_memory.h>
 #include <aqm/tdrr/standing_delay.h>
 #include <aqm/tdrr/throughput_index.h>
 #include <uapi/linux/pkt_sched_tdrr.h>
@@ -113,6 +119,8 @@ AQM_STATS_ARE_WHOLE(struct tc_tdrr_class_stats, TC_TDRR_CLASS_STATS);
  * @victim: the queue from which a full buffer discarded last; NULL before the first
  * @standing: standing delay, with target
  * @by_throughput: the queues that hold packets by throughput
+ * @memory: the throughput of flows that have no queue
+ * @grow: allocates @memory
  */
 struct tdrr_vars {
 	u64			victims;
@@ -120,6 +128,8 @@ struct tdrr_vars {
 	struct tdrr_flow	*victim;
 	struct standing_delay	standing;
 	struct throughput_index	by_throughput;
+	struct flow_memory	memory;
+	struct delayed_work	grow;
 };
 
 struct tdrr_sched_data {
@@ -154,6 +164,27 @@ static void tdrr_emptied(struct tdrr_sched_data *q, const struct tdrr_flow *flow
 			      throughput_score_heat(&flow->sent), now);
 }
 
+/*
+ * A flow claimed an empty queue. Store the throughput of the flow that had the queue, and
+ * recall its own. Without records, it inherits the throughput.
+ */
+static noinline void tdrr_claimed(struct tdrr_sched_data *q, struct tdrr_flow *flow)
+{
+	const struct throughput_clock *clock = &q->vars.by_throughput.clock;
+	struct flow_ways *ways = &q->buffer.ways;
+	u32 level = flow_memory_level(&flow->sent);
+	struct flow_memory *m = &q->vars.memory;
+
+	if (m->sets)
+		flow_memory_recall(m, flow_ways_owner(ways, ways->claimed), &flow->sent,
+				   clock->half_life);
+	if (ways->before)
+		flow_memory_store(m, ways->before, level, clock);
+	if (flow_memory_is_short(m) && flow_memory_next(m, q->buffer.flows))
+		schedule_delayed_work(&q->vars.grow, 0);
+	ways->claimed = FLOW_WAYS_NONE;
+}
+
 /* Queue an arrival that fits. */
 static __always_inline void tdrr_add(struct Qdisc *sch, struct flow_queue *fq,
 				     struct sk_buff *skb, u32 segments)
@@ -166,6 +197,8 @@ static __always_inline void tdrr_add(struct Qdisc *sch, struct flow_queue *fq,
 	flow_buffer_add(sch, fq, skb, segments);
 	if (!first)
 		return;
+	if (fq->turn.number == q->buffer.ways.claimed)
+		tdrr_claimed(q, flow);
 	if (q->params.sparse && throughput_index_is_low(ti, &flow->sent))
 		q->vars.went_first += flow_queue_hasten(&q->buffer.rounds, fq);
 	throughput_index_add(ti, &flow->sent);
@@ -356,6 +389,35 @@ static struct sk_buff *tdrr_evict(struct Qdisc *sch, bool again)
 	return aqm_queue_is_over(sch) ? tdrr_remove(sch, tdrr_victim(q)) : NULL;
 }
 
+/*
+ * Allocate a larger table of records. The task that destroys the qdisc holds RTNL and
+ * waits for us, so we do not wait for RTNL.
+ */
+static void tdrr_grow(struct work_struct *work)
+{
+	struct tdrr_vars *v = container_of(to_delayed_work(work), struct tdrr_vars, grow);
+	struct tdrr_sched_data *q = container_of(v, struct tdrr_sched_data, vars);
+	struct Qdisc *sch = q->buffer.queue.link.sch;
+	u32 sets = flow_memory_next(&v->memory, q->buffer.flows);
+	struct flow_record_set *set;
+
+	if (!sets)
+		return;
+	if (!rtnl_trylock()) {
+		schedule_delayed_work(&v->grow, 1);
+		return;
+	}
+	set = kvcalloc(sets, sizeof(*set), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (set) {
+		sch_tree_lock(sch);
+		set = flow_memory_grow(&v->memory, set, sets);
+		q->buffer.ways.heated = false;
+		sch_tree_unlock(sch);
+	}
+	rtnl_unlock();
+	kvfree(set);
+}
+
 /* Compute the options that were not given. */
 static int tdrr_derive(struct Qdisc *sch, struct tdrr_params *p,
 		       struct netlink_ext_ack *extack)
@@ -419,6 +481,7 @@ static int tdrr_init(struct Qdisc *sch, struct nlattr *opt,
 	struct tdrr_params *p = &q->params;
 	int err;
 
+	INIT_DELAYED_WORK(&q->vars.grow, tdrr_grow);
 	err = aqm_init(sch, &tdrr_kind, &p->given, opt, extack);
 	if (!err)
 		err = tdrr_derive(sch, p, extack);
@@ -441,8 +504,12 @@ static int tdrr_init(struct Qdisc *sch, struct nlattr *opt,
 
 static void tdrr_destroy(struct Qdisc *sch)
 {
+	struct tdrr_sched_data *q = qdisc_priv(sch);
+
+	cancel_delayed_work_sync(&q->vars.grow);
 	aqm_destroy(sch);
 	flow_buffer_destroy(sch);
+	kvfree(q->vars.memory.set);
 }
 
 static int tdrr_dump(struct Qdisc *sch, struct sk_buff *skb)
@@ -478,6 +545,8 @@ static int tdrr_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 		st.qdisc.rate = q->buffer.queue.link.meter.rate;
 	st.qdisc.expected_delay = standing_delay_of(st.qdisc.rate,
 						    flow_buffer_backlog(sch));
+	st.qdisc.recalled = q->vars.memory.recalled;
+	st.qdisc.records = q->vars.memory.sets * FLOW_RECORDS;
 	sch_tree_unlock(sch);
 	return gnet_stats_copy_app(d, &st, sizeof(st));
 }

@@ -4,14 +4,14 @@
  *
  * The queues form sets of eight, called ways as in a cache. A flow's hash names two
  * sets. A flow owns the way that carries its hash as a tag. A flow without a way claims
- * an empty queue of its two sets: one that no flow has claimed yet, or else the coldest
- * (tdrr) or any (qsdrr, whose queues remember only debts). If several are equally good,
- * the first set comes before the second, and the search starts at the way that the hash
- * names.
+ * an empty queue of its two sets: one that no flow has claimed yet, or else any. The
+ * first set comes before the second, and the search starts at the way that the hash names.
  *
- * A claimed way keeps the throughput, credit and debt of its queue. So a new flow inherits
- * the record of the coldest flow, as in Space-Saving (Metwally and others, 2005). The
- * hottest flows keep their ways even while they have no packet queued.
+ * A claimed queue keeps its debt. Its owner before is in @before, so that tdrr can store
+ * and recall throughputs: <aqm/tdrr/flow_memory.h>. While tdrr has no memory for that, a
+ * claimed way keeps its throughput, too, and a flow claims the coldest of its 16 ways. So
+ * it inherits the record of the coldest flow, as in Space-Saving (Metwally and others,
+ * 2005), and the hottest flows keep their ways even while they have no packet queued.
  *
  * If all 16 ways hold packets, the flow shares the first way that its hash names. Until
  * that way is empty, it stays there, and so do all other flows without a way that have
@@ -69,7 +69,7 @@ static_assert(sizeof(struct flow_set) == 64);
  * @claimed: the queue that the last arrival's flow claimed, or FLOW_WAYS_NONE
  * @before: tag of that queue before
  * @now: heat of a queue whose throughput has decayed to nothing
- * @heated: the qdisc measures throughput. If not, no way is colder than another
+ * @heated: a flow claims the coldest way
  */
 struct flow_ways {
 	struct flow_set	*set;
@@ -247,6 +247,12 @@ static inline u32 flow_ways_find(struct flow_ways *fw, u32 hash, u32 salt)
 	return flow_ways_search(fw, tag, salt);
 }
 
+/* Return the tag of the flow that owns queue @number. */
+static inline u32 flow_ways_owner(const struct flow_ways *fw, u32 number)
+{
+	return fw->set[number / FLOW_WAYS].tag[number % FLOW_WAYS];
+}
+
 /* The last arrival was refused. If its flow claimed @number for it, undo that. */
 static inline void flow_ways_refuse(struct flow_ways *fw, u32 number)
 {
@@ -257,6 +263,7 @@ static inline void flow_ways_refuse(struct flow_ways *fw, u32 number)
 	set->tag[number % FLOW_WAYS] = fw->before;
 	if (!fw->before)
 		set->claimed &= ~(1 << number % FLOW_WAYS);
+	fw->claimed = FLOW_WAYS_NONE;
 }
 
 #endif /* _AQM_FLOW_WAYS_H */

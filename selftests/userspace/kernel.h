@@ -131,6 +131,7 @@ typedef unsigned int gfp_t;
 #define GFP_KERNEL		1u
 #define GFP_KERNEL_ACCOUNT	3u
 #define __GFP_ZERO		16u
+#define __GFP_NOWARN		32u
 
 void *userspace_alloc(size_t n, size_t size, gfp_t gfp);
 void kvfree(const void *p);
@@ -217,7 +218,7 @@ struct mutex { bool locked; };
 #define netdev_warn(dev, ...)	userspace_warn(__VA_ARGS__)
 #define lockdep_assert_held(x)	userspace_assert_locked()
 
-/* ---- work: one item, done after the operation that asks for it ---- */
+/* ---- work, done after the operation that asks for it ---- */
 
 struct work_struct {
 	void (*func)(struct work_struct *work);

@@ -208,15 +208,24 @@ void userspace_unlock(void)
 
 void schedule_delayed_work(struct delayed_work *work, unsigned long delay)
 {
-	world->work = work;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(world->work); i++) {
+		if (world->work[i] && world->work[i] != work)
+			continue;
+		world->work[i] = work;
+		return;
+	}
+	userspace_violation("a discipline has more than %u items of work", i);
 }
 
 void cancel_delayed_work_sync(struct delayed_work *work)
 {
 	if (!work->work.func)
 		userspace_violation("work is cancelled that was never initialized");
-	if (world->work == work)
-		world->work = NULL;
+	for (u32 i = 0; i < ARRAY_SIZE(world->work); i++)
+		if (world->work[i] == work)
+			world->work[i] = NULL;
 }
 
 /* Of a machine with 1 GB. */

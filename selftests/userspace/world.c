@@ -1446,16 +1446,20 @@ static int operation(const char *op)
 	return WORLD_MALFORMED;
 }
 
-/* The rate was measured: the kernel would do this soon, on its own. */
+/* The kernel would do this soon, on its own. */
 static void do_work(void)
 {
-	struct delayed_work *work = world->work;
+	struct delayed_work *work;
+	u32 i;
 
-	if (!work || !world->follows)
-		return;
-	world->work = NULL;
-	work->work.func(&work->work);
-	world->measured = true;
+	for (i = 0; world->follows && i < ARRAY_SIZE(world->work); i++) {
+		work = world->work[i];
+		if (!work)
+			continue;
+		world->work[i] = NULL;
+		work->work.func(&work->work);
+		world->measured = true;
+	}
 }
 
 int world_do(struct world *w, const char *op)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
 
@@ -166,6 +167,78 @@ def test_reset_forgets_which_flow_owns_which_queue(kind: str, left: int) -> None
         w.dequeue(32 - left)
         w.reset()
         assert queues_of(w, range(20)) == queues_of(fresh, range(20))
+
+
+# ---- the memory of tdrr ----
+
+
+def measured(w: World, flow: int, number: int = 1) -> int:
+    """Let a flow send packets into an empty buffer, and return its throughput before the last."""
+    for _ in range(number):
+        w.enqueue(flow=flow, len=MTU)
+        (minor,) = w.classes()
+        rate: int = w.named(minor=minor)["throughput"]
+        w.dequeue(1)
+    return rate
+
+
+def short_flows(w: World, first: int, number: int = 200) -> None:
+    """Send a packet of each of these flows."""
+    for flow in range(first, first + number):
+        measured(w, flow)
+
+
+@pytest.mark.parametrize("fails", [0, 1])
+def test_throughput_of_a_flow_is_remembered_while_others_have_its_queue(fails: int) -> None:
+    """The records come with the first flow that loses its queue, and later if memory was short."""
+    with World("tdrr", "limit 10 flows 8 time_constant 10s") as w:
+        w.do("o 1")
+        assert w.named()["records"] == 0
+        w.fail_alloc(fails)
+        short_flows(w, 100)
+        w.fail_alloc(0)
+        short_flows(w, 300)
+        # The first table has 4 records per queue. For 200 flows it is too small.
+        assert w.named()["records"] == 64 * 8
+        before = measured(w, 1, 50)
+        recalled = w.named()["recalled"]
+        short_flows(w, 500)
+        w.advance(5_000_000_000)
+        after = measured(w, 1)
+        assert w.named()["recalled"] > recalled
+        # The last of the 50 packets was not yet sent.
+        assert after == pytest.approx(before * 50 / 49 * math.exp(-0.5), rel=1e-3)
+        # Its next packet is lost, although others wait longer.
+        w.enqueue(flow=1, len=MTU, tos=4)
+        for flow in range(500, 510):
+            w.enqueue(flow=flow, len=MTU)
+        assert w.stats().drops == 1
+        assert 4 not in [tos for _, tos in w.dequeue(20)]
+
+
+def test_reset_forgets_flows_without_a_queue() -> None:
+    with World("tdrr", "limit 10 flows 8") as w:
+        w.do("o 1")
+        short_flows(w, 100)
+        measured(w, 1, 50)
+        short_flows(w, 300)
+        w.reset()
+        assert measured(w, 1) == 0
+
+
+def test_a_flood_of_short_flows_does_not_push_out_long_ones() -> None:
+    """256 flows with 20 packets each, and 100 times as many with one, 1024 queues."""
+    with World("tdrr", "limit 10 flows 1024 time_constant 100s") as w:
+        w.do("o 1")
+        short_flows(w, 1000, 3000)
+        for _ in range(20):
+            for flow in range(256):
+                measured(w, flow)
+        short_flows(w, 10_000, 25_600)
+        assert w.named()["records"] == 65_536
+        rates = [measured(w, flow) for flow in range(256)]
+        # Those that inherited a packet when there were no records yet have one more.
+        assert max(rates) - min(rates) <= 1.01 * 8 * MTU / 100
 
 
 # ---- GSO packets ----

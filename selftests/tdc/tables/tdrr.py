@@ -36,6 +36,8 @@ KIND = Kind(
         "target_drop": 0,
         "rate": 0,
         "expected_delay": 0,
+        "recalled": 0,
+        "records": 0,
     },
     special=[
         *flow_buffer.special("tdrr"),
