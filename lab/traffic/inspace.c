@@ -17,6 +17,7 @@
  * An order that fails ends the program with status 1; standard error has the order and the reason.
  */
 #define _GNU_SOURCE
+#include <fnmatch.h>
 #include <glob.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
@@ -31,14 +32,18 @@
 
 static char shown[MAX_LINE];	/* the order, for messages */
 
+/* Features of a device by the pattern of their names, for each offload. */
 static const struct {
 	const char *name;
-	unsigned int command;
+	const char *pattern;
 } offloads[] = {
-	{ "tso", ETHTOOL_STSO },
-	{ "gso", ETHTOOL_SGSO },
-	{ "gro", ETHTOOL_SGRO },
+	{ "tso", "tx-tcp*-segmentation" },
+	{ "gso", "tx-generic-segmentation" },
+	{ "gro", "rx-gro" },
 };
+
+#define MAX_FEATURES 256
+#define WORDS ((MAX_FEATURES + 31) / 32)
 
 /* Enter @netns, unless it is the one that we are in. */
 static void enter(const char *netns)
@@ -102,25 +107,56 @@ static void read_files(const char *netns, const char *pattern)
 	globfree(&found);
 }
 
-static void switch_offload(const char *dev, const char *name, bool on)
+static void ethtool(const char *dev, void *command)
 {
-	struct ethtool_value value = { .data = on };
-	struct ifreq request = { .ifr_data = (void *)&value };
-	unsigned int i;
-	int fd;
+	struct ifreq request = { .ifr_data = command };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	for (i = 0; i < sizeof(offloads) / sizeof(*offloads); i++)
-		if (!strcmp(name, offloads[i].name))
-			value.cmd = offloads[i].command;
-	if (!value.cmd)
-		errx(2, "%s: no such offload", shown);
 	if (strlen(dev) >= sizeof(request.ifr_name))
 		errx(2, "%s: the device's name is too long", shown);
 	strcpy(request.ifr_name, dev);
-	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || ioctl(fd, SIOCETHTOOL, &request))
 		err(1, "%s", shown);
 	close(fd);
+}
+
+static void switch_offload(const char *dev, const char *name, bool on)
+{
+	static struct {
+		struct ethtool_gstrings head;
+		char names[MAX_FEATURES][ETH_GSTRING_LEN];
+	} list;
+	struct {
+		struct ethtool_sset_info head;
+		__u32 count;
+	} set = { .head = { .cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1 << ETH_SS_FEATURES } };
+	struct {
+		struct ethtool_sfeatures head;
+		struct ethtool_set_features_block words[WORDS];
+	} features = { .head = { .cmd = ETHTOOL_SFEATURES } };
+	const char *pattern = NULL;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(offloads) / sizeof(*offloads); i++)
+		if (!strcmp(name, offloads[i].name))
+			pattern = offloads[i].pattern;
+	if (!pattern)
+		errx(2, "%s: no such offload", shown);
+	ethtool(dev, &set);
+	if (set.count > MAX_FEATURES)
+		errx(1, "%s: the kernel has more than %d features", shown, MAX_FEATURES);
+	list.head = (struct ethtool_gstrings){
+		.cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_FEATURES, .len = set.count,
+	};
+	ethtool(dev, &list);
+	for (i = 0; i < set.count; i++) {
+		if (fnmatch(pattern, list.names[i], 0))
+			continue;
+		features.words[i / 32].valid |= 1U << i % 32;
+		features.words[i / 32].requested |= (__u32)on << i % 32;
+	}
+	features.head.size = (set.count + 31) / 32;
+	ethtool(dev, &features);
 }
 
 static void obey(char *line)

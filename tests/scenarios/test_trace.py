@@ -174,4 +174,4 @@ def test_a_changed_trace_is_another_run(tmp_path: Path) -> None:
 def test_the_wireless_trace_is_what_its_program_prints() -> None:
     program = ROOT / "lab" / "trace" / "wireless.py"
     printed = subprocess.run([sys.executable, program], capture_output=True, text=True, check=True)
-    assert printed.stdout == (trace.MODULE / "wireless.csv").read_text()
+    assert printed.stdout == (program.parent / "wireless.csv").read_text()
