@@ -15,6 +15,9 @@ SECONDS	?= 0
 AQM_VERSION ?= $(shell tools/version)
 AQM_TESTS ?=
 
+# Files in requirements/ for a run in the checkout, with its report and the papers.
+RUN_GROUPS := run report pandas papers
+
 KINDS	:= $(patsubst sch_%.c,%,$(filter-out %.mod.c,$(wildcard sch_*.c)))
 MODULES	:= sch_aqm.ko $(KINDS:%=sch_%.ko)
 PAGES	:= $(wildcard man/man8/*.8)
@@ -26,7 +29,7 @@ KRELEASE = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/genera
 EXTMOD	= $(MAKE) -C $(KDIR) M=$(CURDIR) AQM_VERSION=$(AQM_VERSION) AQM_TESTS=$(AQM_TESTS)
 
 .PHONY: help headers modules plugins tools doctor install install-modules install-tools
-.PHONY: uninstall setup setup-sweeps setup-tests demo demo-picture ledger calibrate image kernels test try test-extra mutants-python test-drivers bench fuzz coverage mutants storm lint format check generate spec deb dist clean clean-cache
+.PHONY: uninstall setup setup-sweeps setup-tests demo demo-picture ledger calibrate wheel kernels test try test-extra mutants-python test-drivers bench fuzz coverage mutants storm lint format check generate spec deb dist clean clean-cache
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -114,16 +117,16 @@ packages: ## install the Debian packages that a run needs
 packages-tests: ## install the Debian packages that tests need
 	lab/setup run tests
 
-# $(call pip,GROUP): the packages of one file in requirements/, into the virtual environment.
+# $(call pip,GROUPS): the packages of files in requirements/, into the virtual environment.
 define pip
-@echo "setup: Python packages of requirements/$(1).txt into build/venv"
-$(VENV)/bin/pip install --quiet --disable-pip-version-check -r requirements/$(1).txt
+@echo "setup: Python packages into build/venv: $(1)"
+$(VENV)/bin/pip install --quiet --disable-pip-version-check $(foreach group,$(1),-r requirements/$(group).txt)
 touch $@
 endef
 
-$(VENV)/.ready: requirements/run.txt | packages
+$(VENV)/.ready: $(RUN_GROUPS:%=requirements/%.txt) | packages
 	python3 -m venv $(VENV)
-	$(call pip,run)
+	$(call pip,$(RUN_GROUPS))
 
 $(VENV)/.found: lab/find_packages.py | $(VENV)/.ready
 	$(VENV)/bin/python3 lab/find_packages.py
@@ -153,8 +156,8 @@ ledger: setup ## write docs/results from the claims and results that are in the 
 calibrate: setup ## run the lab beside theory, for docs/results/calibration.md
 	netns-scenarios/calibrate
 
-image: setup ## write an OCI image of the lab to build/sch-aqm.oci.tar; needs mmdebstrap
-	lab/image
+wheel: setup ## build the wheel that needs no compiler: build/dist
+	tools/wheel
 
 kernels: setup-tests ## build the lab kernels that the tests boot
 	lab/boot --build

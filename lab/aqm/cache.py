@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import aqmlab
 from aqmlab import ROOT
 from aqmlab.exceptions import RunError, UserError
 from labkit import engines, outside, uml
@@ -18,14 +19,20 @@ from labkit.errors import LabError
 from labkit.paths import CACHE
 
 RESULTS = CACHE / "results"
-PROGRAMS = ROOT / "netns-scenarios"
 
 
 @functools.cache
 def _sources() -> str:
     """Return a hash of the Python code that makes a result."""
-    ours = (*(ROOT / "lab" / "aqmlab").rglob("*"), *(PROGRAMS / "scenarios").glob("*"))
-    return digest_files([path for path in ours if path.suffix in (".py", ".c")], ROOT)
+    packages = Path(aqmlab.__file__).parents[1]
+    ours = [path for path in (packages / "aqmlab").rglob("*") if path.suffix in (".py", ".c")]
+    return digest([digest_files(ours, packages).encode(), scenarios().encode()])
+
+
+def scenarios() -> str:
+    """Return a hash of the scenarios."""
+    place = ROOT / "netns-scenarios" / "scenarios"
+    return digest_files([*place.glob("*.py")], place)
 
 
 def place(words: Sequence[str], kernel: str, flavour: str, modules: Sequence[Path]) -> Path:

@@ -10,6 +10,9 @@ import sys
 from collections.abc import Mapping
 from typing import NoReturn
 
+#: Packages that the wheel does not require, with the extra that brings them.
+EXTRAS = {"bokeh": "report", "jinja2": "report", "matplotlib": "pandas", "pandas": "pandas"}
+
 
 def start(program: str, commands: Mapping[str, str]) -> NoReturn:
     """Call `main` of the module of the command that the command line names; exit with its status.
@@ -26,6 +29,12 @@ def start(program: str, commands: Mapping[str, str]) -> NoReturn:
     try:
         status = importlib.import_module(commands[name]).main()
         sys.stdout.flush()
+    except ModuleNotFoundError as error:
+        if error.name not in EXTRAS:
+            raise
+        sys.exit(
+            f"{program} {name} needs {error.name}: pip install 'sch-aqm[{EXTRAS[error.name]}]'"
+        )
     except BrokenPipeError:
         # The reader, such as `head`, has closed the pipe. Prevent an error in the last flush, too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

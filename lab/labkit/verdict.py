@@ -38,7 +38,7 @@ FORBIDDEN = (
         "this machine forbids both seccomp(2) and ptrace(2), and the lab needs one of them",
     ),
     (
-        "PROT_EXEC mmap in",
+        "must be not mounted noexec",
         "this machine allows no file in memory that programs may run from: neither memfd_create(2) "
         "nor a directory without noexec",
     ),

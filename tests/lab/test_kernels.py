@@ -75,9 +75,12 @@ def test_settings_come_once_and_the_last_one_counts(
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "base.config").write_text("# why\nCONFIG_A=y\n# CONFIG_B is not set\n")
     (tmp_path / "config" / "hosts.config").write_text("CONFIG_D=m\n")
+    (tmp_path / "config" / "static.config").write_text("CONFIG_E=y\n")
     (tmp_path / "config" / "kasan.config").write_text('CONFIG_B="x y"\nCONFIG_C=m\n')
     monkeypatch.setattr(kernels, "LAB", tmp_path)
-    assert kernels.settings(NEWEST, "fast") == "CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_D=m\n"
+    assert kernels.settings(NEWEST, "fast") == (
+        "CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_D=m\nCONFIG_E=y\n"
+    )
     assert kernels.settings(NEWEST, "kasan") == (
         'CONFIG_A=y\nCONFIG_B="x y"\nCONFIG_D=m\nCONFIG_C=m\n'
     )
@@ -94,7 +97,8 @@ def test_every_line_of_the_fragments_is_a_setting_or_a_comment() -> None:
 def test_comment_needs_no_new_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "config").mkdir()
     base = tmp_path / "config" / "base.config"
-    (tmp_path / "config" / "hosts.config").write_text("")
+    for other in ("hosts", "static"):
+        (tmp_path / "config" / f"{other}.config").write_text("")
     monkeypatch.setattr(kernels, "LAB", tmp_path)
     base.write_text("# why\nCONFIG_A=y\n")
     before = kernels.settings(NEWEST, "fast")

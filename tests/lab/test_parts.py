@@ -213,12 +213,21 @@ with open("/proc/self/smaps") as maps:
 """
 
 
+@pytest.fixture(scope="module")
+def huge(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a library of what a lab kernel has in it, to preload."""
+    library = tmp_path_factory.mktemp("huge") / "huge.so"
+    source = paths.LAB / "src" / "huge.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    return library
+
+
 def refuses(*command: str) -> bool:
     return bool(subprocess.run(command, capture_output=True, check=False).returncode)
 
 
 @pytest.mark.parametrize("without", [[], ["setpriv", "--bounding-set=-sys_admin"]])
-def test_memory_is_of_huge_pages(without: list[str]) -> None:
+def test_memory_is_of_huge_pages(without: list[str], huge: Path) -> None:
     """This runs as root, and as root of a user namespace."""
     shmem = Path("/sys/kernel/mm/transparent_hugepage/shmem_enabled")
     if not shmem.exists() or "[deny]" in shmem.read_text():
@@ -232,13 +241,13 @@ def test_memory_is_of_huge_pages(without: list[str]) -> None:
         capture_output=True,
         text=True,
         check=True,
-        env={"LD_PRELOAD": str(modules.ensure_helpers() / "huge.so")},
+        env={"LD_PRELOAD": str(huge)},
     )
     assert int(done.stdout) > 0
 
 
-def test_memory_works_without_permission_for_huge_pages() -> None:
-    """Without root and without user namespaces, the file is in its usual place."""
+def test_memory_works_without_permission_for_huge_pages(huge: Path) -> None:
+    """Without root and without user namespaces, the file is an anonymous one."""
     script = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'
     if refuses("unshare", "-Ur", "true"):
         pytest.skip("this machine allows no user namespaces, so they cannot be forbidden")
@@ -247,7 +256,7 @@ def test_memory_works_without_permission_for_huge_pages() -> None:
         capture_output=True,
         text=True,
         check=True,
-        env={"LD_PRELOAD": str(modules.ensure_helpers() / "huge.so")},
+        env={"LD_PRELOAD": str(huge)},
     )
     assert int(done.stdout) == 0
 

@@ -9,8 +9,9 @@ import re
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
-from aqmlab.report import html_report, load_runs, picture
+from aqmlab.report import load_runs, picture
 from aqmlab.report.cards import card, text
 from aqmlab.report.intervals import text_table
 from labkit.paths import OUT
@@ -85,8 +86,18 @@ def run_and_report(
             f"{sweep.reason(args.out, failed[0])}"
         )
     found = load_runs.collect([args.out])
-    html_report.write(args.out / "report.html", found)
+    write_report(args.out / "report.html", found)
     return found
+
+
+def write_report(path: Path, found: Sequence[load_runs.Section]) -> None:
+    """Write a report, or say what is missing for one: the wheel's core does not require it."""
+    try:
+        from aqmlab.report import html_report
+    except ModuleNotFoundError as error:
+        print(f"no {path.name}: it needs {error.name}: pip install 'sch-aqm[report]'")
+        return
+    html_report.write(path, found)
 
 
 def wrong_advice(sections: Iterable[load_runs.Section]) -> Iterator[str]:

@@ -151,8 +151,8 @@ def _names(headers: Path) -> list[str]:
 
 
 def kinds() -> list[str]:
-    """Return the names of the qdiscs that have a header."""
-    return _names(HEADERS)
+    """Return the names of this project's qdiscs."""
+    return sorted(_described()) if BUNDLE else _names(HEADERS)
 
 
 def _compiler() -> str:

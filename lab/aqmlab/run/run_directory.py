@@ -139,11 +139,13 @@ def _check(directory: Path, asked: Mapping[str, Any]) -> None:
             continue
         if not place.is_dir():
             raise _Refused("exists and is not a directory")
-        foreign = sorted(
-            p.name
-            for p in place.iterdir()
-            if p.name not in _OURS and not p.name.startswith((IPERF3.partition("{")[0], EXEC))
-        )
+        foreign = []
+        with contextlib.suppress(FileNotFoundError):  # another run has renamed it just now
+            foreign = sorted(
+                p.name
+                for p in place.iterdir()
+                if p.name not in _OURS and not p.name.startswith((IPERF3.partition("{")[0], EXEC))
+            )
         if foreign:
             raise _Refused(f"holds {foreign[0]}, which is no run's: choose another directory")
     if is_complete(directory) and (other := _difference(directory, asked)):
