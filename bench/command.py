@@ -13,7 +13,7 @@ from pathlib import Path
 
 from aqmlab.qdiscs.metadata import all_metadata
 from bench import figures, instructions, layout, memory, pictures, times, timing, tracing
-from bench.instructions import MAINLINE, REGIMES, SLOW, STANDARD, Cell, nosplit_word
+from bench.instructions import MAINLINE, REGIMES, SLOW, STANDARD, BenchCell, nosplit_word
 from labkit import modules, stock
 
 #: Regimes and numbers of flows that docs/performance.md shows.
@@ -78,7 +78,7 @@ def parser(kinds: Sequence[str]) -> argparse.ArgumentParser:
     return p
 
 
-def sensible(cell: Cell) -> bool:
+def sensible(cell: BenchCell) -> bool:
     """Return whether a combination belongs on the page. The others add nothing."""
     if cell.regime == "gso":
         return nosplit_word(cell.qdisc) is not None
@@ -91,7 +91,7 @@ def pieces(kinds: Sequence[str]) -> Iterator[list[str]]:
         yield list(kinds[start : start + TOGETHER])
 
 
-class Run:
+class BenchRun:
     """A run of the benchmark: the request, and the costs measured so far."""
 
     def __init__(self, asked: argparse.Namespace, kinds: Sequence[str]) -> None:
@@ -114,7 +114,7 @@ class Run:
         stored = figures.in_order(stored, [*MAINLINE, *all_metadata()])
         figures.STORE.write_text(figures.dump(stored))
 
-    def instructions(self, cells: Sequence[Cell]) -> None:
+    def instructions(self, cells: Sequence[BenchCell]) -> None:
         """Count instructions."""
         found = list(instructions.measured(cells))
         for row in found:
@@ -128,7 +128,7 @@ class Run:
             print(
                 figures.cost_table(
                     {
-                        Cell(row.qdisc, row.regime, row.flows): row.instructions_per_packet
+                        BenchCell(row.qdisc, row.regime, row.flows): row.instructions_per_packet
                         for row in found
                         if row.instructions_per_packet is not None
                     }
@@ -136,7 +136,7 @@ class Run:
             )
         self.save()
 
-    def lines(self, cells: Sequence[Cell], loud: bool) -> None:
+    def lines(self, cells: Sequence[BenchCell], loud: bool) -> None:
         """Trace instructions by function, and cache lines."""
         built = modules.ensure_modules(stock.ensure_stock(instructions.KERNEL))
         for cell, trace in zip(cells, instructions.traced(cells), strict=True):
@@ -214,22 +214,29 @@ class Run:
         wanted = [part for part in parts if asked.whole or getattr(asked, part)]
         for kinds in pieces(self.kinds):
             if asked.profile:
-                self.lines([Cell(kind, *regime) for kind in kinds for regime in regimes], True)
+                self.lines([BenchCell(kind, *regime) for kind in kinds for regime in regimes], True)
             elif asked.whole:
                 self.instructions(
                     [
                         cell
                         for kind in kinds
                         for regime in WHOLE
-                        if sensible(cell := Cell(kind, *regime))
+                        if sensible(cell := BenchCell(kind, *regime))
                     ]
                 )
                 self.lines(
-                    [Cell(kind, *regime) for kind in kinds for regime in TRACED if kind != SLOW],
+                    [
+                        BenchCell(kind, *regime)
+                        for kind in kinds
+                        for regime in TRACED
+                        if kind != SLOW
+                    ],
                     False,
                 )
             elif not wanted:
-                self.instructions([Cell(kind, *regime) for kind in kinds for regime in regimes])
+                self.instructions(
+                    [BenchCell(kind, *regime) for kind in kinds for regime in regimes]
+                )
         for part in wanted:
             parts[part]()
         if not asked.write:
@@ -251,7 +258,7 @@ def main() -> int:
         raise SystemExit("bench: --time --write needs all kinds and cells, of one run")
     if asked.base and not asked.time:
         raise SystemExit("bench: --base needs --time")
-    return Run(asked, asked.qdisc or kinds).go()
+    return BenchRun(asked, asked.qdisc or kinds).go()
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from aqmlab.qdiscs.metadata import all_metadata
-from bench.instructions import REGIMES, Cell, Costs, Row
+from bench.instructions import REGIMES, BenchCell, BenchRow, Costs
 from bench.memory import THIN, WIDE
 from bench.tracing import PHASES, Lines
 
@@ -66,14 +66,14 @@ def dump(figures: Figures) -> str:
 def costs(figures: Figures) -> Costs:
     """Return instructions per packet, by cell."""
     return {
-        Cell(kind, regime, int(flows)): cost
+        BenchCell(kind, regime, int(flows)): cost
         for kind, regimes in figures["instructions"].items()
         for regime, here in regimes.items()
         for flows, cost in here.items()
     }
 
 
-def add_rows(figures: Figures, rows: Iterable[Row]) -> None:
+def add_rows(figures: Figures, rows: Iterable[BenchRow]) -> None:
     """Add the results of rows."""
     for row in rows:
         if row.error or row.instructions_per_packet is None:
@@ -85,13 +85,13 @@ def add_rows(figures: Figures, rows: Iterable[Row]) -> None:
             tenths[str(row.flows)] = row.worst_tenth
 
 
-def add_lines(figures: Figures, cell: Cell, lines: Mapping[str, Lines], hot: int) -> None:
+def add_lines(figures: Figures, cell: BenchCell, lines: Mapping[str, Lines], hot: int) -> None:
     """Add the cache lines that a discipline touched, and the number of hot ones."""
     here = figures["lines"].setdefault(cell.qdisc, {}).setdefault(cell.regime, {})
     here[str(cell.flows)] = {**{phase: mean.state for phase, mean in lines.items()}, "hot": hot}
 
 
-def dearer(before: Costs, now: Costs) -> dict[Cell, str]:
+def dearer(before: Costs, now: Costs) -> dict[BenchCell, str]:
     """Return the cells whose cost grew by more than 2 % and more than ROUNDING, with a message."""
     return {
         cell: f"{cell.qdisc} {cell.regime} {cell.flows}: {cost:.0f}, was {before[cell]:.0f}"
@@ -140,7 +140,7 @@ def cost_table(found: Costs) -> str:
     )
     rows = []
     for qdisc in dict.fromkeys(cell.qdisc for cell in found):
-        here = [found.get(Cell(qdisc, *column)) for column in columns]
+        here = [found.get(BenchCell(qdisc, *column)) for column in columns]
         rows.append([qdisc, *("" if cost is None else f"{cost:.0f}" for cost in here)])
     return table(["", *(f"{regime}, {short(flows)}" for regime, flows in columns)], rows)
 
@@ -183,7 +183,7 @@ def targets(figures: Figures) -> str:
             theirs = [
                 found[other]
                 for name in whom
-                if (other := Cell(name, cell.regime, cell.flows)) in found
+                if (other := BenchCell(name, cell.regime, cell.flows)) in found
             ]
             if cell.qdisc == kind and theirs:
                 ratios[cell] = cost / (min(theirs) * more)
@@ -193,11 +193,11 @@ def targets(figures: Figures) -> str:
         reached = sum(ratio <= 1 for ratio in ratios.values())
         bar = " and ".join(whom) + ("" if more == 1 else f" + {more - 1:.0%}")
         grows = [
-            found[Cell(kind, regime, 1_000_000)] / found[Cell(kind, regime, 100)] - 1
+            found[BenchCell(kind, regime, 1_000_000)] / found[BenchCell(kind, regime, 100)] - 1
             for regime in ("empty", "standing", "overload")
-            if Cell(kind, regime, 1_000_000) in found
+            if BenchCell(kind, regime, 1_000_000) in found
         ]
-        full = found[Cell(kind, "overload", 100)] / found[Cell(kind, "standing", 100)]
+        full = found[BenchCell(kind, "overload", 100)] / found[BenchCell(kind, "standing", 100)]
         rows.append(
             [
                 kind,

@@ -83,7 +83,7 @@ HOLD = 2 * LIMIT  # maximum number of packets in a discipline here
 
 
 @dataclass(frozen=True)
-class Cell:
+class BenchCell:
     """A combination that a row measures."""
 
     qdisc: str
@@ -91,11 +91,11 @@ class Cell:
     flows: int
 
 
-Costs = dict[Cell, float]  # instructions per packet
+Costs = dict[BenchCell, float]  # instructions per packet
 
 
 @dataclass(frozen=True)
-class Row:
+class BenchRow:
     """The result of a cell. Instructions are per offered packet, and include freeing drops."""
 
     qdisc: str
@@ -124,7 +124,7 @@ def with_options(qdisc: str, regime: str = "") -> str:
     return f"{qdisc} {all_metadata().get(qdisc, {}).get('BENCH', f'limit {LIMIT}')}{whole}"
 
 
-def warm(cell: Cell) -> int:
+def warm(cell: BenchCell) -> int:
     """Return the number of packets offered before the timed ones, which fill the flow state."""
     regime = REGIMES[cell.regime]
     if regime.size > 1500:
@@ -132,7 +132,7 @@ def warm(cell: Cell) -> int:
     return min(max(WARM, cell.flows), WARMEST)
 
 
-def job(cell: Cell) -> str:
+def job(cell: BenchCell) -> str:
     """Return the module's job for a row."""
     regime = REGIMES[cell.regime]
     return (
@@ -142,7 +142,7 @@ def job(cell: Cell) -> str:
     )
 
 
-def set_up(cell: Cell) -> str:
+def set_up(cell: BenchCell) -> str:
     """Return the command that adds the discipline to the device."""
     return f"tc qdisc replace dev g0 root handle 1: {with_options(cell.qdisc, cell.regime)} 2>&1"
 
@@ -160,7 +160,7 @@ def begin() -> list[str]:
     ]
 
 
-def script(cells: Iterable[Cell]) -> str:
+def script(cells: Iterable[BenchCell]) -> str:
     """Return the commands of the guest. It prints a line for each step and result."""
     lines = [
         *begin(),
@@ -189,7 +189,7 @@ def outcome(line: str) -> dict[str, list[int]]:
     return counts
 
 
-def conserved(counts: Mapping[str, list[int]], cell: Cell, total: int = 0) -> bool:
+def conserved(counts: Mapping[str, list[int]], cell: BenchCell, total: int = 0) -> bool:
     """Return whether all packets were offered, and each one sent or dropped."""
     regime = REGIMES[cell.regime]
     offered = counts["offered"][0]
@@ -200,13 +200,13 @@ def conserved(counts: Mapping[str, list[int]], cell: Cell, total: int = 0) -> bo
     return offered == asked == sent + dropped
 
 
-def row_of(cell: Cell, lines: Sequence[str]) -> Row:
+def row_of(cell: BenchCell, lines: Sequence[str]) -> BenchRow:
     """Return the row of a cell from the guest's output for it."""
     regime = REGIMES[cell.regime]
     passes = [counts for line in lines if "offered" in (counts := outcome(line))]
     if not passes or any(line.split()[0] == "failed" for line in lines):
         error = " ".join(lines) or "nothing came back"
-        return Row(
+        return BenchRow(
             **asdict(cell),
             instructions_per_packet=None,
             dropped=None,
@@ -219,7 +219,7 @@ def row_of(cell: Cell, lines: Sequence[str]) -> Row:
     best = passes[costs.index(min(costs))]
     dropped = best["lost"][0] / regime.total
     tenths = best["tenths"]
-    return Row(
+    return BenchRow(
         **asdict(cell),
         instructions_per_packet=round(min(costs) + dropped * FREEING, 1),
         dropped=round(dropped, 4),
@@ -229,7 +229,7 @@ def row_of(cell: Cell, lines: Sequence[str]) -> Row:
     )
 
 
-def rows(cells: Sequence[Cell], text: str) -> Iterator[Row]:
+def rows(cells: Sequence[BenchCell], text: str) -> Iterator[BenchRow]:
     """Yield the rows in the guest's output."""
     head, *parts = text.split("\ncell ")
     loop, *frees = [counts for line in head.splitlines() if "time" in (counts := outcome(line))]
@@ -245,7 +245,7 @@ def rows(cells: Sequence[Cell], text: str) -> Iterator[Row]:
         yield row_of(cell, [line for line in lines if line])
 
 
-def guest(cells: Sequence[Cell], commands: str, *more: str) -> str:
+def guest(cells: Sequence[BenchCell], commands: str, *more: str) -> str:
     """Run a guest for these cells, and return its output."""
     boot: list[str | Path] = [TOP / "lab" / "boot", "--engine", "qemu", "--kernel", KERNEL]
     boot += ["--icount", "--time-limit", str(300 + 60 * len(cells)), *more, "--"]
@@ -255,12 +255,12 @@ def guest(cells: Sequence[Cell], commands: str, *more: str) -> str:
     return done.stdout
 
 
-def measured(cells: Sequence[Cell]) -> Iterator[Row]:
+def measured(cells: Sequence[BenchCell]) -> Iterator[BenchRow]:
     """Measure cells, and yield their rows."""
     return rows(cells, guest(cells, script(cells)))
 
 
-def traced(cells: Sequence[Cell]) -> Iterator[tracing.Trace]:
+def traced(cells: Sequence[BenchCell]) -> Iterator[tracing.MemoryTrace]:
     """Trace cells, and yield their traces."""
     folder = TOP / "build" / "bench"
     plugin = tracing.build(folder, TOP / "bench" / "trace.c")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from bench.figures import short, table
-from bench.instructions import Cell
+from bench.instructions import BenchCell
 from bench.timing import CELLS, SOURCES, Timed
 
 #: Cells of the four numbers in TARGETS.
@@ -108,7 +108,7 @@ def time_table(figures: Mapping[str, Any]) -> str:
 
 def report(found: Mapping[str, list[Timed]]) -> str:
     """Return a table of least and median of each cell; two trees are beside each other."""
-    rows: dict[Cell, list[str]] = {}
+    rows: dict[BenchCell, list[str]] = {}
     for tree in found.values():
         for one in tree:
             rows.setdefault(one.cell, []).append(f"{ns(one.least)} / {ns(one.median)}")

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aqmlab.qdiscs.metadata import all_metadata
-from bench.instructions import HOLD, LIMIT, REGIMES, Cell, Regime, begin, outcome, with_options
+from bench.instructions import HOLD, LIMIT, REGIMES, BenchCell, Regime, begin, outcome, with_options
 from labkit import kernels, modules
 from labkit.engines import default_kernel
 
@@ -61,7 +61,7 @@ CELLS = (
 class Timed:
     """Nanoseconds per offered packet of a cell, a number for each pass: see `rows`."""
 
-    cell: Cell
+    cell: BenchCell
     ns: tuple[float, ...]
 
     @property
@@ -117,7 +117,7 @@ def hertz() -> float:
     return float(found[1]) / 2000
 
 
-def job(cell: Cell) -> str:
+def job(cell: BenchCell) -> str:
     """Return the module's job for a cell."""
     cold = cell.regime.startswith("cold ")
     regime = PATTERNS[cell.regime.removeprefix("cold ")]
@@ -131,7 +131,7 @@ def job(cell: Cell) -> str:
     )
 
 
-def options(cell: Cell) -> str:
+def options(cell: BenchCell) -> str:
     """Return kind and options for a cell. For a million packets all have the room."""
     words = with_options(cell.qdisc, cell.regime)
     if cell.regime != "million":
@@ -145,7 +145,7 @@ def options(cell: Cell) -> str:
     return f"{words} memory_limit 2000mb" if cell.qdisc in all_metadata() else words
 
 
-def script(cells: Sequence[Cell], built: Path, other: Path | None) -> str:
+def script(cells: Sequence[BenchCell], built: Path, other: Path | None) -> str:
     """Return the commands of the guest. It prints a line for each cell and pass."""
     lines = [*begin()]
     for kind, file in SOURCES.items():
@@ -180,7 +180,7 @@ def _in_order(folder: Path, kinds: Iterable[str]) -> list[Path]:
     return [path for name in names if (path := folder / f"sch_{name}.ko").exists()]
 
 
-def rows(text: str) -> Iterator[tuple[str, Cell, float, float]]:
+def rows(text: str) -> Iterator[tuple[str, BenchCell, float, float]]:
     """Yield tree, cell, and ns per packet of the guest's output: a quarter, and the longest row.
 
     A quarter of the rows are faster than that. Raises SystemExit if a cell has no result.
@@ -196,7 +196,7 @@ def rows(text: str) -> Iterator[tuple[str, Cell, float, float]]:
         overhead = counts["overhead"][0]
         yield (
             tree,
-            Cell(qdisc, " ".join(regime), int(flows)),
+            BenchCell(qdisc, " ".join(regime), int(flows)),
             (counts["rows"][1] - overhead) / per,
             (counts["rows"][4] - overhead) / per,
         )
@@ -223,9 +223,11 @@ def measured(
     """
     kernel = kernels.ensure_uml(default_kernel(), "fast")
     kinds = list(kinds)
-    wanted = [Cell(kind, *cell) for cell in cells for kind in kinds if (kind, cell[0]) != TOO_MANY]
+    wanted = [
+        BenchCell(kind, *cell) for cell in cells for kind in kinds if (kind, cell[0]) != TOO_MANY
+    ]
     commands = script(wanted, mainline(kernel), of_tree(kernel, other) if other else None)
-    found: dict[str, dict[Cell, list[float]]] = {}
+    found: dict[str, dict[BenchCell, list[float]]] = {}
     for seed in range(1, boots + 1):
         for tree, cell, ns, _ in rows(guest(seed, commands)):
             found.setdefault(tree, {}).setdefault(cell, []).append(ns)

@@ -46,7 +46,7 @@ class Symbols:
 
 
 @dataclass
-class Trace:
+class MemoryTrace:
     """The output of trace.c for one run."""
 
     symbols: Symbols
@@ -70,9 +70,9 @@ class Lines:
     kernel: float  # static data of the kernel and of modules, and per-CPU data
 
 
-def read(text: str, symbols: Symbols) -> Iterator[Trace]:
+def read(text: str, symbols: Symbols) -> Iterator[MemoryTrace]:
     """Yield the runs in a file of trace.c."""
-    trace = Trace(symbols)
+    trace = MemoryTrace(symbols)
     for line in text.splitlines():
         match line.split():
             case ["ops", phase, count]:
@@ -91,7 +91,7 @@ def read(text: str, symbols: Symbols) -> Iterator[Trace]:
                 trace.percpu = int(address, 16)
             case ["end"]:
                 yield trace
-                trace = Trace(symbols)
+                trace = MemoryTrace(symbols)
             case _:
                 raise SystemExit(f"bench: this is not a line of trace.c's output: {line}")
 
@@ -116,7 +116,7 @@ def inlined(module: Path, places: Sequence[tuple[str, int]]) -> dict[tuple[str, 
     return {place: output[2 * i] for i, place in enumerate(known)}
 
 
-def functions(trace: Trace, modules: Path) -> dict[str, Counter[str]]:
+def functions(trace: MemoryTrace, modules: Path) -> dict[str, Counter[str]]:
     """Return instructions by phase and function: "inlined < function", or the function alone."""
     places = {
         address: trace.symbols.at(address)
@@ -147,7 +147,7 @@ def functions(trace: Trace, modules: Path) -> dict[str, Counter[str]]:
     return result
 
 
-def profile(trace: Trace, modules: Path, offered: int) -> str:
+def profile(trace: MemoryTrace, modules: Path, offered: int) -> str:
     """Return a table of instructions per offered packet, by function and phase."""
     by_phase = functions(trace, modules)
     phases = ("enqueue", "dequeue", "release")
@@ -166,7 +166,7 @@ def profile(trace: Trace, modules: Path, offered: int) -> str:
     return "\n".join(lines)
 
 
-def lines_of(trace: Trace) -> dict[str, Lines]:
+def lines_of(trace: MemoryTrace) -> dict[str, Lines]:
     """Return the distinct cache lines that each operation touches."""
     result = {}
     for phase in PHASES:
@@ -189,7 +189,7 @@ def lines_of(trace: Trace) -> dict[str, Lines]:
     return result
 
 
-def private(trace: Trace) -> dict[int, dict[str, float]]:
+def private(trace: MemoryTrace) -> dict[int, dict[str, float]]:
     """Return the share of operations that touch each line of the Qdisc and its private data."""
     result: dict[int, dict[str, float]] = {}
     for phase in PHASES:
@@ -200,7 +200,7 @@ def private(trace: Trace) -> dict[int, dict[str, float]]:
     return dict(sorted(result.items()))
 
 
-def hot(trace: Trace) -> int:
+def hot(trace: MemoryTrace) -> int:
     """Return the number of lines in the private data that are hot in some phase."""
     return sum(
         offset >= trace.private // LINE * LINE and max(shares.values()) >= HOT
@@ -235,7 +235,7 @@ def build(folder: Path, source: Path) -> Path:
     return plugin
 
 
-def report(trace: Trace, modules: Path, offered: int) -> str:
+def report(trace: MemoryTrace, modules: Path, offered: int) -> str:
     """Format the results of a run for a person."""
     lines = [
         profile(trace, modules, offered),

@@ -28,7 +28,7 @@ RTO_MIN_S = 0.2
 
 
 @dataclass(frozen=True)
-class Cell:
+class CalibrationRun:
     """A run: the words of `netns-scenarios/run`, without a seed. quick: a test runs it, too."""
 
     scenario: str
@@ -52,7 +52,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Law:
+class Prediction:
     """What theory predicts for a cell.
 
     head, setup: for people
@@ -108,8 +108,8 @@ def _padhye_mbps(result: Result) -> float:
     return 8 * TCP / (rtt * math.sqrt(2 * p / 3) + (rtt + RTO_MIN_S) * timeouts) / 1e6
 
 
-def _drr(udp_mbps: float) -> Cell:
-    return Cell(
+def _drr(udp_mbps: float) -> CalibrationRun:
+    return CalibrationRun(
         "udp-blast",
         "qsdrr limit 200 flows 1024 nohysteresis",
         {
@@ -124,8 +124,8 @@ def _drr(udp_mbps: float) -> Cell:
     )
 
 
-def _lossy(percent: float, *, quick: bool) -> Cell:
-    return Cell(
+def _lossy(percent: float, *, quick: bool) -> CalibrationRun:
+    return CalibrationRun(
         "dumbbell",
         f"netem loss random {percent}% limit 10000",
         {
@@ -142,7 +142,7 @@ def _lossy(percent: float, *, quick: bool) -> Cell:
 
 
 CELLS = {
-    "delay-line": Cell(
+    "delay-line": CalibrationRun(
         "udp-blast",
         "pfifo limit 100",
         {
@@ -159,7 +159,7 @@ CELLS = {
     "drr-high": _drr(3),
     "loss-0.5": _lossy(0.5, quick=True),
     "loss-2": _lossy(2, quick=False),
-    "red": Cell(
+    "red": CalibrationRun(
         "dumbbell",
         "red limit 1514000 min 75700 max 227100 avpkt 1514 burst 84 "
         "probability 0.1 bandwidth 10mbit",
@@ -169,7 +169,7 @@ CELLS = {
 }
 
 LAWS = (
-    Law(
+    Prediction(
         "a delay line",
         "half of a round trip of 80 ms; one UDP flow of 0.1 Mb/s on an idle link",
         "delay-line",
@@ -179,7 +179,7 @@ LAWS = (
         0.005,
         2,
     ),
-    Law(
+    Prediction(
         "max-min shares of deficit round robin",
         "3 Mb/s; 5 TCP and 2 UDP flows; each UDP flow sends 0.3 Mb/s, less than its share",
         "drr-low",
@@ -189,7 +189,7 @@ LAWS = (
         0.002,
         4,
     ),
-    Law(
+    Prediction(
         "the same",
         "each UDP flow sends 3 Mb/s",
         "drr-high",
@@ -199,7 +199,7 @@ LAWS = (
         0.002,
         4,
     ),
-    Law(
+    Prediction(
         "the same",
         "as above",
         "drr-high",
@@ -211,7 +211,7 @@ LAWS = (
         0.013,
         4,
     ),
-    Law(
+    Prediction(
         "TCP's square-root law",
         "8 Reno flows, 80 ms, 0.5 % random loss",
         "loss-0.5",
@@ -220,7 +220,7 @@ LAWS = (
         _tcp_mbps,
         0.05,
     ),
-    Law(
+    Prediction(
         "the same, without timeouts",
         "2 % random loss",
         "loss-2",
@@ -229,7 +229,7 @@ LAWS = (
         _tcp_mbps,
         0.15,
     ),
-    Law(
+    Prediction(
         "Padhye's law, with timeouts",
         "2 % random loss",
         "loss-2",
@@ -238,7 +238,7 @@ LAWS = (
         _tcp_mbps,
         0.1,
     ),
-    Law(
+    Prediction(
         "RED's equilibrium",
         "12 Reno flows, 10 Mb/s, 80 ms, thresholds of 50 and 150 packets: "
         "the window that RED's drop rate allows",
@@ -253,10 +253,10 @@ LAWS = (
 
 
 @dataclass(frozen=True)
-class Line:
+class CalibrationLine:
     """A line of the page: theory and measurement, means over the seeds."""
 
-    law: Law
+    law: Prediction
     theory: float
     measured: intervals.Mean
 
@@ -274,12 +274,12 @@ def numbers(results: Mapping[str, Result]) -> list[list[float]]:
     return [[law.theory(results[law.cell]), law.measured(results[law.cell])] for law in LAWS]
 
 
-def lines() -> list[Line]:
+def lines() -> list[CalibrationLine]:
     """Return the page's lines from the stored numbers."""
     by_seed = json.loads(STORED.read_text())
     columns = [[seed[at] for seed in by_seed] for at in range(len(LAWS))]
     return [
-        Line(
+        CalibrationLine(
             law,
             intervals.mean([theory for theory, _ in values]).value,
             intervals.mean([measured for _, measured in values]),

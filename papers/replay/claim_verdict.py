@@ -37,6 +37,7 @@ from aqmlab.measure.derived_metrics import Absent, metric_of
 from aqmlab.report import intervals
 
 from .claims import FOLDS, Ablation, Claim, Selection
+from .row import Row
 from .search import MIXED
 
 CONFIRMED, CONTRADICTED, INCONCLUSIVE = "confirmed", "contradicted", "inconclusive"
@@ -46,11 +47,9 @@ VERDICTS = (CONFIRMED, BETTER, CONTRADICTED, UNDETERMINED, ANOTHER, INCONCLUSIVE
 ACROSS = "the interval lies across a bound"
 LEAST_SEEDS = 3
 
-Row = Mapping[str, Any]
-
 
 @dataclass(frozen=True)
-class Judged:
+class ClaimVerdict:
     """A claim's verdict.
 
     why_not: the cause of an inconclusive verdict
@@ -149,7 +148,7 @@ def judge(
     axes: Mapping[str, Mapping[str, Sequence[Any]]],
     cells: Cells,
     seeds: Mapping[str, Sequence[int]],
-) -> Judged:
+) -> ClaimVerdict:
     """Return the verdict of a claim.
 
     axes: axes of each experiment
@@ -169,11 +168,11 @@ def judge(
         if claim.against and math.isnan(value):
             no_ratio = f"no ratio to {claim.against.of}: both have 0 under seed {seed}"
     if not values:
-        return Judged(INCONCLUSIVE, None, 0, used, missing)
+        return ClaimVerdict(INCONCLUSIVE, None, 0, used, missing)
     if math.inf in values and 0 in values:
         no_ratio = "a seed has 0, and another a ratio to 0"
     if no_ratio:
-        return Judged(INCONCLUSIVE, None, len(values), used, no_ratio)
+        return ClaimVerdict(INCONCLUSIVE, None, len(values), used, no_ratio)
     low, high, inverse = claim.low, claim.high, math.inf in values
     if inverse:
         values = [1 / value for value in values]
@@ -181,7 +180,7 @@ def judge(
         high = 1 / claim.low if claim.low > 0 else math.inf
     mean = replace(intervals.mean(values), inverse=inverse)
     if len(values) < LEAST_SEEDS:
-        return Judged(
+        return ClaimVerdict(
             INCONCLUSIVE,
             mean,
             len(values),
@@ -189,7 +188,9 @@ def judge(
             f"{len(values)} seed{'s' * (len(values) != 1)} of {LEAST_SEEDS}",
         )
     if differs := versions(used):
-        return Judged(INCONCLUSIVE, mean, len(values), used, f"cells by two versions of {differs}")
+        return ClaimVerdict(
+            INCONCLUSIVE, mean, len(values), used, f"cells by two versions of {differs}"
+        )
     log = claim.on_log_scale and min(values) > 0
     if log:
         values = [math.log(value) for value in values]
@@ -200,7 +201,7 @@ def judge(
         compared = replace(compared, half=compared.half + math.log(step))
     if log and not inverse:
         mean = intervals.Mean(math.exp(compared.value), compared.half, log=True)
-    judged = Judged(
+    judged = ClaimVerdict(
         INCONCLUSIVE,
         mean,
         len(values),
@@ -226,12 +227,14 @@ def moved(claim: Claim, cells: Sequence[Row]) -> bool:
     )
 
 
-def _ran(judged: Judged) -> bool:
+def _ran(judged: ClaimVerdict) -> bool:
     """Return whether an ablation ran as often as a verdict needs."""
     return judged.verdict in (CONFIRMED, CONTRADICTED) or judged.why_not == ACROSS
 
 
-def explained(claim: Claim, judged: Judged, ablations: Sequence[tuple[Ablation, Judged]]) -> Judged:
+def explained(
+    claim: Claim, judged: ClaimVerdict, ablations: Sequence[tuple[Ablation, ClaimVerdict]]
+) -> ClaimVerdict:
     """Compare a verdict with the verdicts for other admissible values, and with what is proposed.
 
     ablations: the claim's, each with its verdict

@@ -78,7 +78,7 @@ def lists(at: Mapping[str, Any]) -> dict[str, list[Any]]:
     return {axis: value if isinstance(value, list) else [value] for axis, value in at.items()}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Ablation:
     """A claim's measurement with one thing changed.
 
@@ -96,7 +96,7 @@ class Ablation:
     broken: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Claim:
     """Hold one claim.
 
@@ -216,11 +216,11 @@ def _disciplines(claim: Mapping[str, Any], by: Mapping[str, Any]) -> tuple[str, 
 def _ablation(claim: Mapping[str, Any], text: Mapping[str, Any]) -> Ablation:
     by = {key: value for key, value in text.items() if key not in ("change", "open", "broken")}
     return Ablation(
-        text["change"],
-        by,
-        _disciplines(claim, by) != _disciplines(claim, {}),
-        text.get("open", ""),
-        text.get("broken", False),
+        change=text["change"],
+        by=by,
+        of_discipline=_disciplines(claim, by) != _disciplines(claim, {}),
+        open=text.get("open", ""),
+        broken=text.get("broken", False),
     )
 
 
@@ -283,22 +283,22 @@ def parse(text: Mapping[str, Any]) -> list[Claim]:
         against = what.changed(one["against"]) if "against" in one else None
         another = [stand_in[s.of] for s in (what, against) if s and s.of in stand_in]
         claim = Claim(
-            one["id"],
-            one["place"],
-            one["says"],
-            str(one["published"]),
-            one["why"],
-            what,
-            against,
-            one.get("difference", False),
-            one.get("fold", "mean"),
-            one.get("low", -math.inf),
-            one.get("high", math.inf),
-            one.get("scale", 1.0),
-            one.get("digits", 2),
-            [_ablation(one, t) for t in ablations],
-            one.get("reason", ""),
-            one.get("seen", False),
+            id=one["id"],
+            place=one["place"],
+            says=one["says"],
+            published=str(one["published"]),
+            why=one["why"],
+            what=what,
+            against=against,
+            difference=one.get("difference", False),
+            fold=one.get("fold", "mean"),
+            low=one.get("low", -math.inf),
+            high=one.get("high", math.inf),
+            scale=one.get("scale", 1.0),
+            digits=one.get("digits", 2),
+            ablations=[_ablation(one, t) for t in ablations],
+            reason=one.get("reason", ""),
+            seen=one.get("seen", False),
             open=one.get("open", ""),
             stand_in=next(iter(another), ""),
             phenomenon=one.get("phenomenon", ""),

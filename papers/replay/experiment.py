@@ -33,7 +33,7 @@ class Where:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Experiment:
     """Hold one experiment.
 

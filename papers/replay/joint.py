@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .claim_verdict import CONFIRMED, CONTRADICTED, INCONCLUSIVE, Judged
+from .claim_verdict import CONFIRMED, CONTRADICTED, INCONCLUSIVE, ClaimVerdict
 from .judgement import Judgement, calibrates
 
 OURS = "as we ran it"
@@ -43,7 +43,7 @@ class Figure:
     settings: Sequence[Setting]
 
 
-def _setting(name: str, verdicts: Sequence[Judged | None]) -> Setting:
+def _setting(name: str, verdicts: Sequence[ClaimVerdict | None]) -> Setting:
     ran = Counter(one.verdict for one in verdicts if one and one.value)
     counts = {verdict: ran[verdict] for verdict in (CONFIRMED, CONTRADICTED, INCONCLUSIVE)}
     return Setting(name, counts, len(verdicts) - sum(counts.values()))

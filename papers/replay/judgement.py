@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 from . import claim_verdict, claims
 from .claim_verdict import (
@@ -20,13 +19,13 @@ from .claim_verdict import (
     INCONCLUSIVE,
     LEAST_SEEDS,
     VERDICTS,
-    Judged,
+    ClaimVerdict,
 )
 from .claims import Ablation, Claim
 from .paper import Paper, load
+from .row import Row
 
-Row = Mapping[str, Any]
-Tried = Sequence[tuple[Ablation, Judged]]
+Tried = Sequence[tuple[Ablation, ClaimVerdict]]
 
 
 @dataclass(frozen=True)
@@ -46,14 +45,14 @@ class Judgement:
     def _cells(self) -> claim_verdict.Cells:
         return claim_verdict.by_cell(self.rows)
 
-    def _judged(self, claim: Claim, most: int | None = None) -> Judged:
+    def _judged(self, claim: Claim, most: int | None = None) -> ClaimVerdict:
         """Judge a claim by its interval alone. most: number of seeds; all if not given"""
         axes = {experiment.name: experiment.axes for experiment in self.paper.experiments}
         seeds = {name: numbers[:most] for name, numbers in self.paper.seeds.items()}
         return claim_verdict.judge(claim, axes, self._cells, seeds)
 
     @cached_property
-    def plain(self) -> Mapping[str, Judged]:
+    def plain(self) -> Mapping[str, ClaimVerdict]:
         """Return the verdict on each claim by its interval alone."""
         return {claim.id: self._judged(claim) for claim in self.claims}
 
@@ -68,7 +67,7 @@ class Judgement:
             and self._judged(claim, LEAST_SEEDS).verdict == INCONCLUSIVE
         ]
 
-    def _verdict(self, claim: Claim) -> Judged:
+    def _verdict(self, claim: Claim) -> ClaimVerdict:
         judged = self.plain[claim.id]
         if judged.value and claim_verdict.moved(claim, judged.cells):
             return replace(
@@ -77,7 +76,7 @@ class Judgement:
         return claim_verdict.explained(claim, judged, self.ablations[claim.id])
 
     @cached_property
-    def verdicts(self) -> Mapping[str, Judged]:
+    def verdicts(self) -> Mapping[str, ClaimVerdict]:
         """On each claim, by its id; none on one whose bounds have changed since its cells ran."""
         return {claim.id: self._verdict(claim) for claim in self.claims}
 
@@ -134,13 +133,13 @@ def of(paper: Paper) -> Judgement:
     return _of(paper, claims.load(paper.directory))
 
 
-def tally(judged: Iterable[Judged]) -> dict[str, int]:
+def tally(judged: Iterable[ClaimVerdict]) -> dict[str, int]:
     """Count the claims with each verdict."""
     found = Counter(one.verdict for one in judged)
     return {one: found[one] for one in VERDICTS}
 
 
-def tally_of_causes(judged: Iterable[tuple[Claim, Judged]]) -> dict[str, int]:
+def tally_of_causes(judged: Iterable[tuple[Claim, ClaimVerdict]]) -> dict[str, int]:
     """Count as tally(), but claims with one phenomenon and one verdict once."""
     causes = {(one.verdict, claim.phenomenon or claim.id) for claim, one in judged}
     found = Counter(verdict for verdict, _ in causes)

@@ -7,17 +7,15 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from aqmlab import ROOT
 
 from . import claim_verdict, claims, judgement, pages
 from .paper import Paper, load, names
+from .row import Row
 
 RESULTS = ROOT / "docs" / "results"
 SITE = ROOT / "out" / "results"
-
-Row = Mapping[str, Any]
 
 
 def quick(paper: Paper, rows: Sequence[Row]) -> str:

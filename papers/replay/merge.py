@@ -16,7 +16,7 @@ from . import run_cells, store, time_plots
 from .paper import BEFORE, Paper, load, names
 
 
-def _stored(source: str, name: Path) -> list[store.Row]:
+def _stored(source: str, name: Path) -> list[store.Record]:
     """Read a file of a checkout, or of a git revision. Returns no rows if it does not exist."""
     if Path(source).is_dir():
         return [*store.read(Path(source) / name)]
@@ -26,9 +26,9 @@ def _stored(source: str, name: Path) -> list[store.Row]:
     return [*store.parse(shown.stdout)] if not shown.returncode else []
 
 
-def _rows(paper: Paper, source: str) -> tuple[list[store.Row], list[store.Row]]:
+def _rows(paper: Paper, source: str) -> tuple[list[store.Record], list[store.Record]]:
     """Read the results and the plots over time of a checkout, or of a git revision."""
-    both: list[list[store.Row]] = []
+    both: list[list[store.Record]] = []
     for path in (paper.results, paper.traces):
         names = (path.relative_to(ROOT), Path(BEFORE) / paper.name / path.name)
         rows = (_stored(source, name) for name in names)
@@ -42,8 +42,8 @@ def _rows(paper: Paper, source: str) -> tuple[list[store.Row], list[store.Row]]:
 
 def merge(paper: Paper, sources: Sequence[str]) -> None:
     """Add the rows of each source. Of several rows of a cell the last one stays."""
-    results: list[store.Row] = [*store.read(paper.results)]
-    over_time: list[store.Row] = [*store.read(paper.traces)]
+    results: list[store.Record] = [*store.read(paper.results)]
+    over_time: list[store.Record] = [*store.read(paper.traces)]
     for source in sources:
         more, more_over_time = _rows(paper, source)
         results += more

@@ -22,11 +22,12 @@ import jinja2
 from aqmlab.measure import derived_metrics
 
 from . import calibration, joint, judgement, paper_plots, points, ranking, time_plots
-from .claim_verdict import ANOTHER, CONFIRMED, CONTRADICTED, INCONCLUSIVE, VERDICTS, Judged
+from .claim_verdict import ANOTHER, CONFIRMED, CONTRADICTED, INCONCLUSIVE, VERDICTS, ClaimVerdict
 from .claims import Ablation, Claim
 from .judgement import Judgement, tally, tally_of_causes
 from .markdown import cell
 from .paper import PAPERS, Paper
+from .row import Row
 
 #: CPU seconds that a cell costs beside its run, alone and as a cluster's job.
 SETUP_S, JOB_S = 0.5, 3.7
@@ -35,8 +36,6 @@ HELD_BACK = 0.05
 #: Papers that are our own questions.
 QUESTIONS = ("buffers", "today")
 TEMPLATES = Path(__file__).with_name("templates")
-
-Row = Mapping[str, Any]
 
 
 def _minutes(cells: Sequence[Row]) -> float:
@@ -52,9 +51,9 @@ class ClaimModel:
     """
 
     claim: Claim
-    judged: Judged
-    ablations: Sequence[tuple[Ablation, Judged]]
-    profiles: Mapping[str, Judged]
+    judged: ClaimVerdict
+    ablations: Sequence[tuple[Ablation, ClaimVerdict]]
+    profiles: Mapping[str, ClaimVerdict]
     calibrates: bool
 
     @property

@@ -45,6 +45,7 @@ from aqmlab.run.scenario import find
 
 from . import claims, schema, search, store
 from .experiment import Experiment, wheres, with_workloads
+from .row import Row
 
 PAPERS = ROOT / "papers"
 BEFORE = "netns-scenarios/papers"  # where papers were until 2026-11
@@ -171,17 +172,17 @@ class Paper:
         """The searches, by the names of their experiments."""
         return {one.name: one.search for one in self.experiments if one.search}
 
-    def ran(self) -> list[store.Row]:
+    def ran(self) -> list[Row]:
         """Read the rows of its cells. Rows of cells or seeds that it no longer has are left out."""
         return store.of(self.stored(), self.commands())
 
-    def rows(self) -> list[store.Row]:
+    def rows(self) -> list[Row]:
         """Read the rows of its cells, with one row for each search."""
         return search.folded(self.ran(), self.searches)
 
-    def stored(self) -> list[store.Row]:
+    def stored(self) -> list[Row]:
         """Read all rows with this TCP profile."""
-        return [row for row in store.read(self.results) if row["tcp_profile"] == self.profile]
+        return [row for row in store.rows(self.results) if row["tcp_profile"] == self.profile]
 
 
 @functools.cache
@@ -246,23 +247,23 @@ def load(name: str, *, quick: bool = False, profile: str = OWN) -> Paper:
                 own = min(own, seeds)
             experiments.append(
                 Experiment(
-                    one["name"],
-                    one["scenario"],
-                    {**of_all, **one.get("set", {}), **changed.get("set", {}), **theirs},
-                    axes,
-                    one["disciplines"],
-                    own,
-                    one.get("first_seed", text.get("first_seed", 1)),
-                    min(own, one.get("others", own)),
-                    claims.lists(one.get("flows", {})),
-                    one.get("step_s", 0),
-                    one.get("delay", False),
-                    one.get("lengths", ()),
-                    theirs,
-                    wheres(
+                    name=one["name"],
+                    scenario=one["scenario"],
+                    set={**of_all, **one.get("set", {}), **changed.get("set", {}), **theirs},
+                    axes=axes,
+                    disciplines=one["disciplines"],
+                    seeds=own,
+                    first=one.get("first_seed", text.get("first_seed", 1)),
+                    others=min(own, one.get("others", own)),
+                    flows=claims.lists(one.get("flows", {})),
+                    step_s=one.get("step_s", 0),
+                    delay=one.get("delay", False),
+                    lengths=one.get("lengths", ()),
+                    profile=theirs,
+                    where=wheres(
                         one, profile, (OWN, *text.get("tcp_profile", {})), changed.get("set", {})
                     ),
-                    search.Search(**one["search"]) if "search" in one else None,
+                    search=search.Search(**one["search"]) if "search" in one else None,
                 )
             )
     return Paper(name, text, known, text.get("absent", {}), experiments, profile)

@@ -15,8 +15,7 @@ from . import time_plots
 from .experiment import Experiment
 from .markdown import cell
 from .paper import Paper
-
-Row = Mapping[str, Any]
+from .row import Row
 
 
 def _rows(

@@ -28,8 +28,7 @@ from aqmlab.qdiscs.metadata import all_metadata
 from aqmlab.report.comparison import TIE, UNDECIDED, WORSE, Candidate
 
 from .paper import Paper, load
-
-Row = Mapping[str, Any]
+from .row import Row
 
 #: A discipline of ours by another name. The others' names begin with their kinds.
 LQD = "lqd"

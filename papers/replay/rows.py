@@ -13,6 +13,8 @@ import numpy as np
 from aqmlab.measure import logs, qdisc_state, traffic_metrics
 from aqmlab.measure.metrics import elastic_goodput_bps, window
 
+from .row import Measured, Origin
+
 DIGITS = 5  # significant, of every number
 
 #: Keys of each phase. A run with one phase has them in its summary.
@@ -126,7 +128,6 @@ def worst_share(goodput_bps: Any, fair_share_bps: float) -> float:
 
 
 def compact(
-    head: Mapping[str, Any],
     directory: Path,
     *,
     flows: bool = False,
@@ -134,11 +135,15 @@ def compact(
     step_s: float = 0,
     delay: bool = False,
     band: Sequence[float] = (),
-) -> dict[str, Any]:
-    """The row of the run in `directory`: `head`, the metrics, what made it, what it cost. flows:
-    with each flow's goodput; worst: with the share of the worst flows; step_s: with each group's
-    over time, if not 0; delay: with the distribution of each group's; band: with `lengths`, if it
-    has a low and a high end."""
+) -> Measured:
+    """Return what the run in a directory gave: metrics, provenance and cost.
+
+    flows: with each flow's goodput
+    worst: with the share of the worst flows
+    step_s: with each group's goodput over time, if not 0
+    delay: with the distribution of each group's delay
+    band: with `lengths`, if it has a low and a high end
+    """
     result = logs.load_result(directory)
     run = logs.read_run(directory)
     metrics: dict[str, Any] = {
@@ -189,10 +194,10 @@ def compact(
         metrics["delays_ms"] = delays(directory)
     if band:
         metrics["lengths"] = lengths(directory, *band)
-    return {**head, "metrics": rounded(metrics), **origin(result)}
+    return {"metrics": rounded(metrics), **origin(result)}
 
 
-def origin(result: Mapping[str, Any]) -> dict[str, Any]:
+def origin(result: Mapping[str, Any]) -> Origin:
     """Return the provenance of a run, its digest, and its cost."""
     provenance = result["provenance"]
     return {

@@ -9,7 +9,6 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from aqmlab import ROOT
 from aqmlab.compare import sweep
@@ -20,6 +19,7 @@ from aqmlab.run.params import Value
 from . import claims, ledger, rows, search, store, time_plots
 from .claims import Claim
 from .paper import OWN, Cell, Paper, load, names
+from .row import Row
 
 
 def missing(paper: Paper) -> dict[str, Cell]:
@@ -41,24 +41,14 @@ def missing(paper: Paper) -> dict[str, Cell]:
     return by_name
 
 
-def row_of(paper: Paper, cell: Cell, directory: Path) -> dict[str, Any]:
-    """The row of a run."""
+def row_of(paper: Paper, cell: Cell, directory: Path) -> Row:
+    """Return the row of a run."""
     bounds = {
         claim.id: claim.bounds
         for claim in claims.load(paper.directory)
         if claim.judges(cell.experiment.name, cell.discipline, cell.at)
     }
-    return rows.compact(
-        {
-            "tcp_profile": paper.profile,
-            "cell": cell.name,
-            "experiment": cell.experiment.name,
-            "discipline": cell.discipline,
-            "at": dict(cell.at),
-            "seed": cell.seed,
-            "command": shlex.join(cell.words),
-            "bounds": bounds,
-        },
+    measured = rows.compact(
         directory,
         flows=cell.keeps_flows,
         worst=bool(cell.experiment.search),
@@ -66,12 +56,23 @@ def row_of(paper: Paper, cell: Cell, directory: Path) -> dict[str, Any]:
         delay=cell.experiment.delay,
         band=cell.experiment.lengths,
     )
+    return {
+        "tcp_profile": paper.profile,
+        "cell": cell.name,
+        "experiment": cell.experiment.name,
+        "discipline": cell.discipline,
+        "at": dict(cell.at),
+        "seed": cell.seed,
+        "command": shlex.join(cell.words),
+        "bounds": bounds,
+        **measured,
+    }
 
 
 def tidy(paper: Paper) -> None:
     """Keep the last row of each cell, in the order of the sweep, for each TCP profile."""
-    there = store.read(paper.results)
-    kept: list[store.Row] = []
+    there = store.rows(paper.results)
+    kept: list[Row] = []
     for profile in paper.profiles:
         commands = load(paper.name, profile=profile).commands()
         kept += store.of((row for row in there if row["tcp_profile"] == profile), commands)
@@ -189,7 +190,7 @@ def _replay(args: argparse.Namespace, paper: Paper) -> list[Path]:
         for claim in claims.load(paper.directory)
         if not args.claims or claim.id in args.claims
     ]
-    new_rows: list[dict[str, Any]] = []
+    new_rows: list[Row] = []
     failed: list[str] = []
 
     def wanted() -> dict[str, Cell]:
@@ -247,7 +248,7 @@ def _round(
     args: argparse.Namespace,
     paper: Paper,
     cells: Mapping[str, Cell],
-    new_rows: list[dict[str, Any]],
+    new_rows: list[Row],
 ) -> list[str]:
     """Run these cells, append their rows and missing lines of plots over time, and return the
     names of the cells that failed."""

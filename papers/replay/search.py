@@ -20,7 +20,7 @@ from typing import Any
 
 from aqmlab.measure.derived_metrics import metric_of
 
-Row = Mapping[str, Any]
+from .row import Row
 
 #: Between the versions of a module or of the kernel, if the runs of a search had several.
 MIXED = " and "

@@ -17,9 +17,13 @@ import io
 import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar, cast
 
-Row = Mapping[str, Any]
+from .row import Row
+
+#: A row, or the lines of a plot over time.
+Record = Mapping[str, Any]
+R = TypeVar("R", bound=Record)
 
 #: Columns that are no metrics. Whole numbers in the other columns are integers in a row.
 HEAD = (
@@ -67,7 +71,7 @@ def _flatten(value: Any, path: str, into: dict[str, Any]) -> None:
             _flatten(inner, f"{path}.{key}" if path else str(key), into)
 
 
-def _flat(row: Row) -> dict[str, Any]:
+def _flat(row: Record) -> dict[str, Any]:
     """Turn a row into columns. Rows of older versions have more keys, and whole digests."""
     columns: dict[str, Any] = {}
     head = {key: value for key, value in row.items() if key in HEAD}
@@ -159,7 +163,12 @@ def read(path: Path) -> list[dict[str, Any]]:
     return [*(parse(path.read_bytes()) if path.exists() else []), *_journal(path)]
 
 
-def append(path: Path, row: Row) -> None:
+def rows(path: Path) -> list[Row]:
+    """Read all rows of a file that has no other records."""
+    return cast("list[Row]", read(path))
+
+
+def append(path: Path, row: Record) -> None:
     """Add a row to the journal at once."""
     with journal(path).open("a+b") as file:
         file.seek(0)
@@ -167,7 +176,7 @@ def append(path: Path, row: Row) -> None:
         file.write((json.dumps(row) + "\n").encode())
 
 
-def write(path: Path, rows: Iterable[Row]) -> None:
+def write(path: Path, rows: Iterable[Record]) -> None:
     """Replace the file by these rows, and empty the journal. Not for two processes at a time."""
     import pandas as pd  # late: a run needs none of it
     from fastparquet import writer
@@ -211,7 +220,7 @@ def write(path: Path, rows: Iterable[Row]) -> None:
     journal(path).unlink(missing_ok=True)
 
 
-def of(rows: Iterable[Row], commands: Mapping[str, str]) -> list[Row]:
+def of(rows: Iterable[R], commands: Mapping[str, str]) -> list[R]:
     """Select the last row of each cell that was made by its command, in the order of `commands`."""
     have = {row["cell"]: row for row in rows if commands.get(row["cell"]) == row["command"]}
     return [have[name] for name in commands if name in have]

@@ -23,7 +23,7 @@ HEAD = ("figure", "cell", "command", "of", "from_s", "to_s")
 
 
 @dataclass(frozen=True)
-class Trace:
+class TimeSeries:
     """One pair of axes: the lines `of` (measure/time_series.py names them) of a cell's run, from
     from_s to to_s. figure, title: where it is drawn."""
 
@@ -46,10 +46,10 @@ class Trace:
 
 
 #: A trace, and its line in the file if it is there.
-Found = tuple[Trace, dict[str, Any] | None]
+Found = tuple[TimeSeries, dict[str, Any] | None]
 
 
-def asked(paper: Paper) -> Iterator[Trace]:
+def asked(paper: Paper) -> Iterator[TimeSeries]:
     """All that the paper's figures over time show, in their order."""
     experiments = {experiment.name: experiment for experiment in paper.experiments}
     for figure in paper.text.get("plot", ()):
@@ -67,7 +67,7 @@ def asked(paper: Paper) -> Iterator[Trace]:
                     words(experiment, paper.disciplines, name, at, experiment.first),
                 )
                 title = ", ".join(filter(None, (name, spec.get("title"))))
-                yield Trace(
+                yield TimeSeries(
                     figure["name"],
                     title,
                     cell,

@@ -58,7 +58,7 @@ GSO_RATES = (
 
 
 @dataclass(frozen=True)
-class Figures:
+class DefaultMetrics:
     """Of one run: share of the link, ms of the probe's and of the whole queue, seconds of CPU."""
 
     utilization: float
@@ -93,19 +93,19 @@ def jobs(qdiscs: Iterable[str], rates: Sequence[Rate]) -> dict[str, sweep.Job]:
 
 
 @dataclass(frozen=True)
-class Runs:
+class DefaultRuns:
     """result.json of the runs that worked, by their directory's name."""
 
     done: Mapping[str, Mapping[str, Any]]
 
-    def figures(self, qdisc: str, rate: Rate, seed: int) -> Figures:
+    def figures(self, qdisc: str, rate: Rate, seed: int) -> DefaultMetrics:
         """Of one run."""
         name = name_of(qdisc, rate, seed)
         if name not in self.done:
             raise Refused(f"{name} failed: see its log")
         result = self.done[name]
         summary, probe = result["summary"], result["groups"]["probe"]
-        return Figures(
+        return DefaultMetrics(
             summary["utilization"],
             probe["delay_ms"]["p99"],
             summary["queue_delay_ms"]["p99"],
@@ -113,10 +113,10 @@ class Runs:
             result["cpu_seconds"],
         )
 
-    def worst(self, qdisc: str, rate: Rate) -> Figures:
+    def worst(self, qdisc: str, rate: Rate) -> DefaultMetrics:
         """The worst of each figure over the seeds."""
         all_ = [self.figures(qdisc, rate, seed) for seed in range(1, rate.seeds + 1)]
-        return Figures(
+        return DefaultMetrics(
             min(f.utilization for f in all_),
             *(
                 max(getattr(f, name) for f in all_)
@@ -130,7 +130,7 @@ def ms(value: float) -> str:
     return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
-def shown(figures: Figures) -> str:
+def shown(figures: DefaultMetrics) -> str:
     """A cell, without a verdict."""
     lost = f", {100 * figures.loss:.1f} % lost" if figures.loss >= 0.001 else ""
     return (
@@ -139,7 +139,7 @@ def shown(figures: Figures) -> str:
     )
 
 
-def harm(mine: Figures, pfifo: Figures) -> str:
+def harm(mine: DefaultMetrics, pfifo: DefaultMetrics) -> str:
     """What is wrong with a cell, or nothing."""
     wrong = []
     if mine.utilization < UTILIZATION * pfifo.utilization:
@@ -151,7 +151,7 @@ def harm(mine: Figures, pfifo: Figures) -> str:
     return " and ".join(wrong)
 
 
-def defaults_table(runs: Runs, kinds: Iterable[str]) -> str:
+def defaults_table(runs: DefaultRuns, kinds: Iterable[str]) -> str:
     """A line for each kind, a column for each rate."""
     lines = [
         "| | " + " | ".join(rate.name for rate in RATES) + " |",
@@ -177,7 +177,7 @@ def gso_lines(kinds: Iterable[str]) -> list[str]:
     return [PFIFO, *CAKE, *(f"{kind} {split}" for kind in kinds for split in SPLIT)]
 
 
-def gso_table(runs: Runs, kinds: Iterable[str]) -> str:
+def gso_table(runs: DefaultRuns, kinds: Iterable[str]) -> str:
     """Two lines for each kind, a column for each rate."""
     lines = [
         "| | " + " | ".join(rate.name for rate in GSO_RATES) + " |",
@@ -206,7 +206,7 @@ def main() -> None:
     arguments = parser.parse_args()
     kinds = [k for k in KINDS if not arguments.kinds or k.split()[0] in arguments.kinds]
     wanted = jobs((PFIFO, *kinds), RATES) | jobs(gso_lines(kinds), GSO_RATES)
-    runs = Runs(sweep.run(arguments, wanted))
+    runs = DefaultRuns(sweep.run(arguments, wanted))
     print(f"{defaults_table(runs, kinds)}\n\n{gso_table(runs, kinds)}")
 
 

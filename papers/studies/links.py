@@ -31,7 +31,7 @@ RATIO, QUEUE_MS, USE = 1.5, 120, 0.99
 
 
 @dataclass(frozen=True)
-class Link:
+class LinkCase:
     """A line: name, Mb/s at the end, the scenario's settings, and Mb/s at the start if others."""
 
     name: str
@@ -52,7 +52,7 @@ def seconds(mbps: float) -> float:
     return 40 if mbps < 10 else 20 if mbps < 100 else 8 if mbps < 1000 else 4
 
 
-def seeds(kind: str, link: Link) -> range:
+def seeds(kind: str, link: LinkCase) -> range:
     """Return the seeds. One flow under blue or ared uses some % more or less of a slow link."""
     varies = kind in ("blue", "ared") and link.settings["flows"] == 1 and link.mbps <= 20
     return range(1, 4 if varies else 2)
@@ -60,13 +60,13 @@ def seeds(kind: str, link: Link) -> range:
 
 def steady(
     rates: Iterable[float], shapers: Iterable[str], numbers: Sequence[int] = FLOWS
-) -> Iterator[Link]:
+) -> Iterator[LinkCase]:
     """Yield links with a fixed rate, for each number of flows."""
     for mbps in rates:
         for shaper in shapers:
             for flows in numbers:
                 name = f"{mbps:g} Mb/s, {shaper}, {flows} flow" + ("s" if flows > 1 else "")
-                yield Link(
+                yield LinkCase(
                     name,
                     mbps,
                     {
@@ -80,7 +80,7 @@ def steady(
                 )
 
 
-def changing(traces: Path, pairs: Iterable[tuple[float, float]]) -> Iterator[Link]:
+def changing(traces: Path, pairs: Iterable[tuple[float, float]]) -> Iterator[LinkCase]:
     """Yield links whose rate changes once. Their traces are written to a directory."""
     traces.mkdir(parents=True, exist_ok=True)
     for before, after in pairs:
@@ -89,7 +89,7 @@ def changing(traces: Path, pairs: Iterable[tuple[float, float]]) -> Iterator[Lin
         trace.write_text(f"time_s,rate_mbps\n0,{before:g}\n{STEP_S},{after:g}\n{end},{after:g}\n")
         for flows in FLOWS:
             name = f"{before:g} to {after:g} Mb/s, {flows} flow" + ("s" if flows > 1 else "")
-            yield Link(
+            yield LinkCase(
                 name,
                 after,
                 {
@@ -103,12 +103,12 @@ def changing(traces: Path, pairs: Iterable[tuple[float, float]]) -> Iterator[Lin
             )
 
 
-def starting(rates: Iterable[float]) -> Iterator[Link]:
+def starting(rates: Iterable[float]) -> Iterator[LinkCase]:
     """Yield the first second of links, with flows that start within 0.1 s."""
     for mbps in rates:
         for flows in FLOWS:
             name = f"{mbps:g} Mb/s, {flows} flow" + ("s" if flows > 1 else "")
-            yield Link(
+            yield LinkCase(
                 name,
                 mbps,
                 {
@@ -121,7 +121,7 @@ def starting(rates: Iterable[float]) -> Iterator[Link]:
             )
 
 
-def directory(kind: str, link: Link, given: bool, seed: int) -> str:
+def directory(kind: str, link: LinkCase, given: bool, seed: int) -> str:
     """Return the name of a run's directory."""
     words = (
         kind,
@@ -132,7 +132,7 @@ def directory(kind: str, link: Link, given: bool, seed: int) -> str:
     return "-".join(words)
 
 
-def jobs(kinds: Iterable[str], links: Iterable[Link]) -> dict[str, sweep.Job]:
+def jobs(kinds: Iterable[str], links: Iterable[LinkCase]) -> dict[str, sweep.Job]:
     """Return the runs of each kind on each link, with its defaults and with the rate given."""
     made = {}
     links = list(links)
@@ -154,7 +154,7 @@ def jobs(kinds: Iterable[str], links: Iterable[Link]) -> dict[str, sweep.Job]:
 
 
 @dataclass(frozen=True)
-class Figures:
+class LinkMetrics:
     """Means over the seeds: p99 of the queue in ms, use of the link 0..1, dropped packets."""
 
     delay_ms: float
@@ -165,22 +165,22 @@ class Figures:
 def figures(
     done: Mapping[str, Mapping[str, Any]],
     kind: str,
-    link: Link,
+    link: LinkCase,
     given: bool,
-) -> Figures | None:
+) -> LinkMetrics | None:
     """Return the figures of one kind on one link; None if a run failed."""
     results = [done.get(directory(kind, link, given, seed)) for seed in seeds(kind, link)]
     summaries = [result["summary"] for result in results if result]
     if len(summaries) < len(results):
         return None
-    return Figures(
+    return LinkMetrics(
         mean(s["queue_delay_ms"]["p99"] for s in summaries),
         mean(s["utilization"] for s in summaries),
         mean(s["dropped"] for s in summaries),
     )
 
 
-def wrong(link: Link, mine: Figures, right: Figures) -> list[str]:
+def wrong(link: LinkCase, mine: LinkMetrics, right: LinkMetrics) -> list[str]:
     """Return what a default does worse than it may: "queue", "idle", or nothing."""
     found = []
     if mine.delay_ms > RATIO * right.delay_ms or (link.mbps >= 10 and mine.delay_ms > QUEUE_MS):
@@ -198,7 +198,7 @@ def ms(value: float) -> str:
 def table(
     done: Mapping[str, Mapping[str, Any]],
     kinds: Sequence[str],
-    links: Iterable[Link],
+    links: Iterable[LinkCase],
     *,
     start: bool = False,
 ) -> tuple[str, int]:

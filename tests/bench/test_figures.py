@@ -10,7 +10,7 @@ import pytest
 
 from bench import figures, layout, memory
 from bench.command import sensible
-from bench.instructions import KERNEL, MAINLINE, Cell, Row, with_options
+from bench.instructions import KERNEL, MAINLINE, BenchCell, BenchRow, with_options
 from labkit import modules, stock
 from tests.selftests import KINDS
 
@@ -18,11 +18,11 @@ OURS = KINDS[0].name
 LINES_OF_A_FLOW = 1
 
 
-def row(kind: str, cost: float, flows: int = 100) -> Row:
-    return Row(kind, "overload", flows, cost, dropped=0.5, spread=0.0, worst_tenth=1.0)
+def row(kind: str, cost: float, flows: int = 100) -> BenchRow:
+    return BenchRow(kind, "overload", flows, cost, dropped=0.5, spread=0.0, worst_tenth=1.0)
 
 
-def with_rows(*rows: Row) -> figures.Figures:
+def with_rows(*rows: BenchRow) -> figures.Figures:
     found = figures.none()
     figures.add_rows(found, rows)
     return found
@@ -32,16 +32,16 @@ def test_figures_are_read_as_they_were_written() -> None:
     found = with_rows(row("pfifo", 253.8), row(OURS, 700.0, 10_000), row(OURS, 690.5))
     assert json.loads(figures.dump(found)) == found
     assert figures.costs(found) == {
-        Cell("pfifo", "overload", 100): 253.8,
-        Cell(OURS, "overload", 100): 690.5,
-        Cell(OURS, "overload", 10_000): 700.0,
+        BenchCell("pfifo", "overload", 100): 253.8,
+        BenchCell(OURS, "overload", 100): 690.5,
+        BenchCell(OURS, "overload", 10_000): 700.0,
     }
 
 
 def test_increase_above_2_percent_is_reported() -> None:
-    cell, other = Cell(OURS, "overload", 100), Cell("sfq", "empty", 2)
+    cell, other = BenchCell(OURS, "overload", 100), BenchCell("sfq", "empty", 2)
     old = {cell: 350.0, other: 900.0}
-    assert figures.dearer(old, {cell: 357.0, Cell("sfq", "empty", 1): 2000.0}) == {}
+    assert figures.dearer(old, {cell: 357.0, BenchCell("sfq", "empty", 1): 2000.0}) == {}
     assert figures.dearer(old, {cell: 361.0}) == {cell: f"{OURS} overload 100: 361, was 350"}
 
 
@@ -51,8 +51,8 @@ def test_higher_cost_fails_until_it_is_accepted() -> None:
     kept = copy.deepcopy(now)
     assert figures.keep(before, kept, accept=False) == [f"{OURS} overload 100: 720, was 700"]
     assert figures.costs(kept) == {
-        Cell(OURS, "overload", 100): 700.0,
-        Cell("pfifo", "overload", 100): 300.0,
+        BenchCell(OURS, "overload", 100): 700.0,
+        BenchCell("pfifo", "overload", 100): 300.0,
     }
     kept = copy.deepcopy(now)
     assert len(figures.keep(before, kept, accept=True)) == 1
@@ -61,7 +61,7 @@ def test_higher_cost_fails_until_it_is_accepted() -> None:
 
 def test_ratio_is_to_the_cheaper_mainline_qdisc() -> None:
     rows = [row("sfq", 1000.0), row("fq_codel", 800.0), row("qsdrr", 880.0)]
-    rows.append(Row("qsdrr", "standing", 100, 800.0, dropped=0.0, spread=0.0, worst_tenth=1.0))
+    rows.append(BenchRow("qsdrr", "standing", 100, 800.0, dropped=0.0, spread=0.0, worst_tenth=1.0))
     line = figures.targets(with_rows(*rows)).splitlines()[-1]
     assert "0 of 1 | 1.10 (overload, 100)" in line
     assert line.endswith("| 1.10 |")  # 880 / 800
@@ -78,8 +78,8 @@ def test_qdiscs_are_compared_only_if_they_treat_gso_alike() -> None:
     for kind, word in (("cake", "no-split-gso"), (OURS, "nosplit_gso")):
         assert with_options(kind, "whole") == f"{with_options(kind, 'gso')} {word}"
     for kind in (*MAINLINE, OURS):
-        assert sensible(Cell(kind, "whole", 100))
-        assert sensible(Cell(kind, "gso", 100)) == (kind in ("cake", OURS))
+        assert sensible(BenchCell(kind, "whole", 100))
+        assert sensible(BenchCell(kind, "gso", 100)) == (kind in ("cake", OURS))
 
 
 def test_page_shows_the_committed_figures() -> None:

@@ -7,10 +7,10 @@ import subprocess
 
 import pytest
 
-from bench.instructions import FREEING, REGIMES, TURNS, Cell, conserved, row_of, rows, script
+from bench.instructions import FREEING, REGIMES, TURNS, BenchCell, conserved, row_of, rows, script
 from tests.selftests import KINDS, TOP
 
-CELL = Cell("pfifo", "overload", 100)
+CELL = BenchCell("pfifo", "overload", 100)
 # Two packets in, one out, 8192 in all, after 1000 and 1024 others. Half of them are dropped.
 RUN = (
     "tenths 100 100 110 100 100 100 100 100 100 100 time 1800000 overhead 161600 "
@@ -72,7 +72,7 @@ def test_each_packet_is_sent_or_dropped_in_every_regime() -> None:
     """The driver counts packets offered and received, and the discipline counts drops."""
     regimes = [name for name in REGIMES if name != "flood"]
     cells = [
-        Cell(kind, regime, 100)
+        BenchCell(kind, regime, 100)
         for kind in ("pfifo", *(kind.name for kind in KINDS))
         for regime in regimes
     ]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from bench import figures, times, timing
-from bench.instructions import Cell
+from bench.instructions import BenchCell
 
 
 def of(tdrr: float, fq_codel: float) -> times.Times:
@@ -59,8 +59,8 @@ def test_time_is_what_a_row_takes_beyond_an_empty_one(monkeypatch: pytest.Monkey
         "cell other tdrr burst 10000\nrows 200 228 300 300 356 overhead 100 per 64 offered 9\n"
     )
     assert [*timing.rows(said)] == [
-        ("this", Cell("tdrr", "cold standing", 100), 50.0, 100.0),
-        ("other", Cell("tdrr", "burst", 10_000), 1.0, 2.0),
+        ("this", BenchCell("tdrr", "cold standing", 100), 50.0, 100.0),
+        ("other", BenchCell("tdrr", "burst", 10_000), 1.0, 2.0),
     ]
     with pytest.raises(SystemExit, match=r"cell x|tdrr standing 1: failed"):
         [*timing.rows("\ncell this tdrr standing 1\nfailed\n")]
@@ -69,10 +69,10 @@ def test_time_is_what_a_row_takes_beyond_an_empty_one(monkeypatch: pytest.Monkey
 def test_half_a_million_packets_fit() -> None:
     for kind in (*timing.SOURCES, *times.TARGETS):
         if (kind, "million") != timing.TOO_MANY:
-            words = timing.options(Cell(kind, "million", 1)).split()
+            words = timing.options(BenchCell(kind, "million", 1)).split()
             number = words[words.index("memlimit" if kind == "cake" else "limit") + 1]
             assert int("".join(filter(str.isdigit, number))) >= 500
-    assert "limit 501000 " in timing.options(Cell("tdrr", "million", 1)) + " "
+    assert "limit 501000 " in timing.options(BenchCell("tdrr", "million", 1)) + " "
 
 
 def test_the_page_has_the_table() -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from bench.memory import PFIFO, Leaf, leaves, taken
-from bench.tracing import Symbols, Trace, functions, hot, lines_of, private, read
+from bench.tracing import MemoryTrace, Symbols, functions, hot, lines_of, private, read
 from tests.selftests import KINDS, TOP
 
 KALLSYMS = """\
@@ -38,7 +38,7 @@ end
 """
 
 
-def one(text: str = TRACE) -> Trace:
+def one(text: str = TRACE) -> MemoryTrace:
     [trace] = read(text, Symbols(KALLSYMS))
     return trace
 

@@ -16,7 +16,7 @@ from aqmlab.run.params import resolve
 from aqmlab.run.scenario import compose, find
 from aqmlab.run.settings import Settings
 from replay import claims, judgement, paper, store, time_plots
-from replay.claim_verdict import Judged
+from replay.claim_verdict import ClaimVerdict
 from replay.paper import Cell, Paper
 from tests.scenarios import handmade
 
@@ -210,7 +210,7 @@ def run(one: Paper, **at: float) -> None:
         )
 
 
-def verdicts(one: Paper) -> Mapping[str, Judged]:
+def verdicts(one: Paper) -> Mapping[str, ClaimVerdict]:
     return judgement.of(one).verdicts
 
 

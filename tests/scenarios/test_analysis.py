@@ -293,12 +293,14 @@ def test_row_of_the_comparison(run: Path) -> None:
         result.write(run, Cost(1.0, 0.5))
         results.append(logs.load_result(run))
         results[-1]["summary"]["utilization"] = utilization
-    row = intervals.Row("pfifo", 200, results).as_json()
+    row = intervals.DisciplineRow("pfifo", 200, results).as_json()
     assert (row["qdisc"], row["buffer"], row["seeds"]) == ("pfifo", 200, [1, 1, 1])
     assert row["summary"]["utilization"] == pytest.approx(0.8)
     # in the unit that the key names: t * 10 % / sqrt(3)
     assert row["ci95"]["utilization, %"] == pytest.approx(4.302653 * 10 / math.sqrt(3), rel=1e-6)
-    head, _, line, end = intervals.text_table([intervals.Row("pfifo", 200, results)]).split("\n")
+    head, _, line, end = intervals.text_table(
+        [intervals.DisciplineRow("pfifo", 200, results)]
+    ).split("\n")
     assert (head, end) == ("buffer 200 packets", "")
     assert line.startswith("  pfifo      80.0 ±24.8  ")
 
@@ -328,7 +330,7 @@ def test_mean_is_null_if_a_seed_lacks_the_metric(run: Path) -> None:
     result.write(run, Cost(1.0, 0.5))
     knows, does_not = logs.load_result(run), logs.load_result(run)
     does_not["summary"] |= {"goodput_bps": None, "sd_over_fair_share": None}
-    row = intervals.Row("pfifo", None, [knows, does_not])
+    row = intervals.DisciplineRow("pfifo", None, [knows, does_not])
     assert row.cell(intervals.column_of("sd")) is None
     told = row.as_json()
     assert told["summary"]["goodput_bps"] is None
@@ -363,7 +365,7 @@ def test_row_has_offered_and_received_udp_rate(run: Path) -> None:
     record["parameters"] |= {"udp_rate": 2, "udp_flows": 3, "udp_size": 1000, "cbr_rate": 0.5}
     (run / "run.json").write_text(json.dumps(record))
     result.write(run, Cost(1.0, 0.5))
-    figures = rows.compact({}, run)["metrics"]
+    figures = rows.compact(run)["metrics"]
     assert figures["offered_bps"] == {"udp": 6_000_000, "cbr": 500_000}
     assert figures["payload"] == {"udp": 972}
 
@@ -508,8 +510,8 @@ def test_delay_distribution_covers_a_group_in_the_measured_time(run: Path) -> No
     percents = (0, 1, 5, 10, 25, 50, 75, 90, 95, 98, 99, 99.5, 100)
     assert found["far"] == pytest.approx([10 + 0.9 * percent for percent in percents])
     result.write(run, Cost(1.0, 0.5))
-    assert "delays_ms" not in rows.compact({}, run)["metrics"]
-    assert list(rows.compact({}, run, delay=True)["metrics"]["delays_ms"]) == ["far"]
+    assert "delays_ms" not in rows.compact(run)["metrics"]
+    assert list(rows.compact(run, delay=True)["metrics"]["delays_ms"]) == ["far"]
 
 
 def test_goodput_is_described_only_beside_a_fair_share(run: Path) -> None:

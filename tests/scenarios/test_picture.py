@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from aqmlab.report import picture, scatter, styles
-from aqmlab.report.intervals import Row, column_of
+from aqmlab.report.intervals import DisciplineRow, column_of
 from aqmlab.report.load_runs import Run, Section
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -38,7 +38,7 @@ def result(seed: int, delay_ms: float | None, part: float) -> dict[str, Any]:
 
 
 def drawn(points: Sequence[tuple[str, float | None, float]]) -> ET.Element:
-    rows = [Row(name, None, [result(1, delay, part)]) for name, delay, part in points]
+    rows = [DisciplineRow(name, None, [result(1, delay, part)]) for name, delay, part in points]
     return ET.fromstring(
         scatter.picture(scatter.panel(rows, styles.styles(name for name, _, _ in points)))
     )
@@ -73,7 +73,9 @@ def test_less_delay_is_left_and_more_goodput_is_up() -> None:
 
 def test_less_is_up_if_less_is_better() -> None:
     """The metric that decides has the vertical axis. Deviation is one minus the goodput here."""
-    rows = [Row(name, None, [result(1, 5.0, part)]) for name, part in (("a", 0.9), ("b", 0.5))]
+    rows = [
+        DisciplineRow(name, None, [result(1, 5.0, part)]) for name, part in (("a", 0.9), ("b", 0.5))
+    ]
     places = marks(
         ET.fromstring(
             scatter.picture(scatter.panel(rows, styles.styles(["a", "b"]), column_of("sd")))

@@ -195,10 +195,10 @@ def test_interval_stays_within_what_is_possible(
     assert intervals.Mean(value, half).interval(top) == pytest.approx(ends)
 
 
-def rows_with(**values: Sequence[float]) -> list[intervals.Row]:
+def rows_with(**values: Sequence[float]) -> list[intervals.DisciplineRow]:
     """Return rows of disciplines with these deviations, in parts of the fair share, by seed."""
     return [
-        intervals.Row(
+        intervals.DisciplineRow(
             name,
             None,
             [
@@ -215,7 +215,7 @@ def rows_with(**values: Sequence[float]) -> list[intervals.Row]:
     ]
 
 
-def words(rows: Sequence[intervals.Row]) -> dict[str, str]:
+def words(rows: Sequence[intervals.DisciplineRow]) -> dict[str, str]:
     return comparison.verdicts(comparison.candidates(rows, intervals.column_of("sd")))
 
 

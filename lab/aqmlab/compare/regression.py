@@ -22,7 +22,7 @@ SAME = ("scenario", "clock", "seed")
 
 
 @dataclass(frozen=True)
-class Judged:
+class MetricChange:
     """One metric of one workload, of a discipline beside another one.
 
     text: both means
@@ -115,7 +115,7 @@ def add_base(sections: Sequence[Section], old: Mapping[str, Run], mine: str) -> 
 
 def judge(
     sections: Sequence[Section], columns: Sequence[Column], mine: Sequence[str], most: float
-) -> Iterator[Judged]:
+) -> Iterator[MetricChange]:
     """Judge each metric that two disciplines have, one of them of `mine`.
 
     most: part of the other's value by which mine may be worse
@@ -131,7 +131,7 @@ def judge(
                         other.mean.text(column.scale, column.digits),
                     )
                     worse = beyond.value - beyond.half > 0
-                    yield Judged(
+                    yield MetricChange(
                         section.workload or str(section.any["scenario"]),
                         column,
                         one.name,
@@ -142,7 +142,7 @@ def judge(
                     )
 
 
-def write_junit(path: Path, judged: Sequence[Judged], most: float) -> None:
+def write_junit(path: Path, judged: Sequence[MetricChange], most: float) -> None:
     """Write a test case for each metric, in JUnit's format, which CI systems show.
 
     A metric that is perhaps worse is a skipped test.

@@ -25,7 +25,7 @@ class BadLog(Exception):
 
 
 @dataclass(frozen=True)
-class Progress:
+class FlowProgress:
     """Bytes that each flow's sink has received.
 
     time_s: (samples,), s since the start
@@ -69,14 +69,14 @@ class Logs:
 
     run: dict[str, Any]
     ends: list[dict[str, str]]
-    progress: Progress
+    progress: FlowProgress
     queue: Queue
     datagrams: NDArray[np.float64]
     delays: NDArray[np.float64]
     requests: NDArray[np.float64]
 
 
-def read_progress(path: Path) -> Progress:
+def read_progress(path: Path) -> FlowProgress:
     """Read progress.csv. Raises BadLog if it is empty or cut short."""
     table = np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2)
     if not table.size:
@@ -88,7 +88,7 @@ def read_progress(path: Path) -> Progress:
     order = np.argsort(samples[0, :, 1])
     if not (samples[:, order, 1] == flows).all():
         raise BadLog(f"{path}: a sample must have each flow once, and one does not")
-    return Progress(samples[:, 0, 0], flows.astype(np.int64), samples[:, order, 2])
+    return FlowProgress(samples[:, 0, 0], flows.astype(np.int64), samples[:, order, 2])
 
 
 def read_queue(path: Path) -> Queue:

@@ -48,7 +48,7 @@ from numpy.typing import NDArray
 from aqmlab.qdiscs import xstats
 
 from . import traffic_metrics
-from .logs import BadLog, Logs, Progress, Queue
+from .logs import BadLog, FlowProgress, Logs, Queue
 
 Array = NDArray[np.float64]
 
@@ -71,7 +71,7 @@ def window(time_s: Array, from_s: float, to_s: float) -> tuple[int, int]:
     return first, last
 
 
-def goodput_bps(progress: Progress, from_s: float, to_s: float) -> Array:
+def goodput_bps(progress: FlowProgress, from_s: float, to_s: float) -> Array:
     """Return the goodput of each flow, in the order of progress.flows."""
     first, last = window(progress.time_s, from_s, to_s)
     seconds = progress.time_s[last] - progress.time_s[first]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .comparison import AVOID, BEST, TIE, UNDECIDED, WORSE, Candidate, candidates, verdicts
-from .intervals import Column, Row, column_of
+from .intervals import Column, DisciplineRow, column_of
 from .load_runs import Section
 
 
@@ -69,7 +69,7 @@ def _preferred(section: Section) -> list[str]:
     return [*wanted, "sd", "probe delay p99", "utilization"]
 
 
-def _collapsed(rows: Sequence[Row]) -> set[str]:
+def _collapsed(rows: Sequence[DisciplineRow]) -> set[str]:
     """Return the disciplines with at most half of the best goodput. They cannot be the best."""
     found = candidates(rows, column_of("goodput"))
     return {one.name for one in found if one.half_as_good(found[0])}

@@ -80,7 +80,7 @@ def packet_ms(result: Mapping[str, Any]) -> float:
 
 
 def candidates(
-    rows: Sequence[intervals.Row], column: intervals.Column, out: Collection[str] = ()
+    rows: Sequence[intervals.DisciplineRow], column: intervals.Column, out: Collection[str] = ()
 ) -> list[Candidate]:
     """Return the disciplines that have a metric, with the seeds that all of them have, best first.
 

@@ -265,7 +265,7 @@ def column_of(title: str) -> Column:
 
 
 @dataclass(frozen=True)
-class Row:
+class DisciplineRow:
     """One discipline, at one buffer if that is what differs: `results` are result.json of each
     seed."""
 
@@ -297,7 +297,7 @@ def _half(cell: Mean | None, scale: float) -> float | None:
     return None if cell is None or math.isnan(cell.half) else cell.half * scale
 
 
-def columns_of(rows: Sequence[Row]) -> list[Column]:
+def columns_of(rows: Sequence[DisciplineRow]) -> list[Column]:
     """Return the columns that at least one row has."""
     return [column for column in COLUMNS if any(row.cell(column) for row in rows)]
 
@@ -315,7 +315,7 @@ def align(cells: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def text_table(rows: Sequence[Row]) -> str:
+def text_table(rows: Sequence[DisciplineRow]) -> str:
     """Return the rows of one setting for a terminal, below the buffer, if there is one."""
     columns = columns_of(rows)
     cells = [["", *(c.title for c in columns)]]

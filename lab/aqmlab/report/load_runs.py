@@ -20,7 +20,7 @@ from aqmlab.measure import logs
 from aqmlab.run import run_directory
 
 from . import interactive_plots
-from .intervals import Row
+from .intervals import DisciplineRow
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ class Section:
     about: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[DisciplineRow]:
         """Return a row for each discipline."""
         return [
-            Row(name, self.buffer, [r.result for r in several])
+            DisciplineRow(name, self.buffer, [r.result for r in several])
             for name, several in self.runs.items()
         ]
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from xml.sax.saxutils import escape
 
-from .intervals import Column, Row, columns_of
+from .intervals import Column, DisciplineRow, columns_of
 from .styles import Style
 from .svg_plots import decades, steps
 
@@ -25,7 +25,7 @@ Box = tuple[float, float, float, float]
 Point = tuple[str, float, float]
 
 
-def axes_of(rows: Sequence[Row], decides: Column | None) -> tuple[Column, Column] | None:
+def axes_of(rows: Sequence[DisciplineRow], decides: Column | None) -> tuple[Column, Column] | None:
     """Return the columns of a delay and of another metric; None if the rows have no such two.
 
     decides: the metric that decides the card; the other axis has it unless it is the delay
@@ -99,7 +99,9 @@ def _labels(places: Sequence[Point]) -> list[str]:
     return drawn
 
 
-def panel(rows: Sequence[Row], styles: Mapping[str, Style], decides: Column | None = None) -> str:
+def panel(
+    rows: Sequence[DisciplineRow], styles: Mapping[str, Style], decides: Column | None = None
+) -> str:
     """Return an SVG group; nothing unless two rows have both metrics of `axes_of`."""
     axes = axes_of(rows, decides)
     if not axes:

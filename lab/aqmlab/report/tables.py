@@ -14,7 +14,7 @@ from aqmlab.run.params import Param
 
 from .cards import interval_text
 from .comparison import candidates, verdicts
-from .intervals import Column, Row, columns_of, deep, known_mean
+from .intervals import Column, DisciplineRow, columns_of, deep, known_mean
 from .load_runs import Section
 
 
@@ -36,7 +36,7 @@ class Table:
     about: list[str]
 
 
-def of_disciplines(rows: Sequence[Row]) -> Table:
+def of_disciplines(rows: Sequence[DisciplineRow]) -> Table:
     """Return a row for each discipline, with a verdict in each cell."""
     columns = columns_of(rows)
     words = [verdicts(candidates(rows, column)) for column in columns]
@@ -53,7 +53,7 @@ def of_disciplines(rows: Sequence[Row]) -> Table:
     return Table(["", *(c.title for c in columns)], lines, ["", *(c.about for c in columns)])
 
 
-def _cell(row: Row, column: Column, verdict: str = "") -> TableCell:
+def _cell(row: DisciplineRow, column: Column, verdict: str = "") -> TableCell:
     """Return a mean with its interval; an empty cell if there is no mean."""
     known = row.cell(column)
     if known is None:

@@ -54,24 +54,24 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class _Claim:
+class _Demand:
     """The flows of one group of the metrics: how many, their mean round-trip time, and what holds
     for all of them, by the first of the groups that they come from."""
 
     name: str
     flows: int
     rtt_ms: float
-    of: Group
+    group: Group
     from_s: float | None
     to_s: float | None
     settled_s: float | None
 
 
-def _claims(groups: Sequence[Group], step_s: float) -> list[_Claim]:
+def _demands(groups: Sequence[Group], step_s: float) -> list[_Demand]:
     together: dict[str, list[Group]] = {}
     for group in groups:
         together.setdefault(group.counted_in or group.name, []).append(group)
-    claims = []
+    demands = []
     for name, parts in together.items():
         flows = sum(len(g.start_ns) for g in parts)
         rtt_ms = (
@@ -80,18 +80,18 @@ def _claims(groups: Sequence[Group], step_s: float) -> list[_Claim]:
             else sum(g.rtt_ms * len(g.start_ns) for g in parts) / flows
         )
         first = parts[0]
-        claims.append(
-            _Claim(
-                name,
-                flows,
-                rtt_ms,
-                first,
-                _stepped(first.from_s, step_s),
-                _stepped(first.to_s, step_s),
-                _stepped(first.settled_s, step_s),
+        demands.append(
+            _Demand(
+                name=name,
+                flows=flows,
+                rtt_ms=rtt_ms,
+                group=first,
+                from_s=_stepped(first.from_s, step_s),
+                to_s=_stepped(first.to_s, step_s),
+                settled_s=_stepped(first.settled_s, step_s),
             )
         )
-    return claims
+    return demands
 
 
 def max_min(
@@ -138,9 +138,9 @@ def _way(network: Network, group: Group) -> list[Crossing]:
     return way
 
 
-def _active(claim: _Claim, from_s: float, to_s: float) -> bool:
-    starts = claim.from_s is None or claim.from_s <= from_s + 1e-9
-    return starts and (claim.to_s is None or claim.to_s >= to_s - 1e-9)
+def _active(demand: _Demand, from_s: float, to_s: float) -> bool:
+    starts = demand.from_s is None or demand.from_s <= from_s + 1e-9
+    return starts and (demand.to_s is None or demand.to_s >= to_s - 1e-9)
 
 
 def _stepped(at: float | None, step_s: float) -> float | None:
@@ -158,58 +158,58 @@ def facts(
     """Facts of a run that is measured from begin_s to end_s. A group's fair share is the
     mean over the phases in which it sends, the run's that over its elastic flows and their time.
     Starts and stops are taken to be at multiples of step_s, where flows are read."""
-    claims = _claims(groups, step_s)
+    demands = _demands(groups, step_s)
     network = network or default_network(rate_bps, groups)
-    ways = {claim.name: _way(network, claim.of) for claim in claims}
+    ways = {demand.name: _way(network, demand.group) for demand in demands}
     rates = {hop: network.direction(hop).rate_bps for way in ways.values() for hop in way}
     edges = {begin_s, end_s}
-    for claim in claims:
+    for demand in demands:
         edges |= {
             at
-            for at in (claim.from_s, claim.settled_s, claim.to_s)
+            for at in (demand.from_s, demand.settled_s, demand.to_s)
             if at is not None and begin_s < at < end_s
         }
-    fair = {c.name: 0.0 for c in claims}
-    seconds = {c.name: 0.0 for c in claims}
+    fair = {d.name: 0.0 for d in demands}
+    seconds = {d.name: 0.0 for d in demands}
     phases = []
     for from_s, to_s in itertools.pairwise(sorted(edges)):
-        active = [c for c in claims if _active(c, from_s, to_s)]
+        active = [d for d in demands if _active(d, from_s, to_s)]
         shares = max_min(
-            rates, [(c.flows, c.of.demand_bps) for c in active], [ways[c.name] for c in active]
+            rates, [(d.flows, d.group.demand_bps) for d in active], [ways[d.name] for d in active]
         )
-        share_of = {c.name: s * c.of.payload for c, s in zip(active, shares, strict=True)}
-        for claim in active:
-            fair[claim.name] += share_of[claim.name] * (to_s - from_s)
-            seconds[claim.name] += to_s - from_s
-        elastic = [c for c in active if c.of.elastic]
-        flows = sum(c.flows for c in elastic)
-        total = sum(c.flows * share_of[c.name] for c in elastic)
+        share_of = {d.name: s * d.group.payload for d, s in zip(active, shares, strict=True)}
+        for demand in active:
+            fair[demand.name] += share_of[demand.name] * (to_s - from_s)
+            seconds[demand.name] += to_s - from_s
+        elastic = [d for d in active if d.group.elastic]
+        flows = sum(d.flows for d in elastic)
+        total = sum(d.flows * share_of[d.name] for d in elastic)
         phases.append(
             Phase(
-                "+".join(c.name for c in active) or "nobody",
+                "+".join(d.name for d in active) or "nobody",
                 from_s,
                 to_s,
                 total / flows if flows else 0.0,
             )
         )
-    elastic = [c for c in claims if c.of.elastic]
-    time = math.fsum(c.flows * seconds[c.name] for c in elastic)
-    total = math.fsum(c.flows * fair[c.name] for c in elastic)
+    elastic = [d for d in demands if d.group.elastic]
+    time = math.fsum(d.flows * seconds[d.name] for d in elastic)
+    total = math.fsum(d.flows * fair[d.name] for d in elastic)
     return Facts(
-        rate_bps,
-        begin_s,
-        end_s,
-        total / time if time else 0.0,
-        {
-            c.name: GroupFacts(
-                c.flows,
-                c.rtt_ms,
-                fair[c.name] / seconds[c.name] if seconds[c.name] else 0.0,
-                c.of.elastic,
-                c.from_s,
-                c.to_s,
+        rate_bps=rate_bps,
+        warmup_s=begin_s,
+        end_s=end_s,
+        fair_share_bps=total / time if time else 0.0,
+        groups={
+            d.name: GroupFacts(
+                flows=d.flows,
+                rtt_ms=d.rtt_ms,
+                fair_share_bps=fair[d.name] / seconds[d.name] if seconds[d.name] else 0.0,
+                elastic=d.group.elastic,
+                from_s=d.from_s,
+                to_s=d.to_s,
             )
-            for c in claims
+            for d in demands
         },
-        tuple(phases),
+        phases=tuple(phases),
     )

@@ -19,7 +19,7 @@ LAST_HOST = 65535  # of a group's network
 
 
 @dataclass(frozen=True)
-class Place:
+class GroupPlace:
     """Where a group is: its sources behind a veth, and its sinks at the end of the legs.
 
     sources, sinks: their networks
@@ -67,7 +67,7 @@ class Place:
 
 def place_groups(
     groups: Sequence[Group], paths: Sequence[Path], layout: Layout, ip: int
-) -> list[Place]:
+) -> list[GroupPlace]:
     """Return the place of each group, whose packets take the path of the same number.
 
     Raises UserError if there are more groups or flows than addresses.
@@ -77,7 +77,9 @@ def place_groups(
     for number, (group, path) in enumerate(zip(groups, paths, strict=True)):
         legs = layout.legs(path)
         veth = Veth(1 + number, f"src-{group.name}", "s0", legs[0].from_ns, f"r{number}")
-        places.append(Place(group, veth, legs, source_net(ip, number), sink_net(ip, number), flows))
+        places.append(
+            GroupPlace(group, veth, legs, source_net(ip, number), sink_net(ip, number), flows)
+        )
         flows += len(group.start_ns)
     return places
 

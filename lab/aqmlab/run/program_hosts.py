@@ -19,7 +19,7 @@ from pathlib import Path
 
 from .guest_kernel import DEFAULT
 from .objects import Address, Interface, Loopback, Node, Qdisc, Route, Topology
-from .places import Place
+from .places import GroupPlace
 from .programs import Program, filled
 from .queues import DELAY_LIMIT
 from .recipe import ExecProgram, Meter
@@ -29,14 +29,14 @@ from .veths import Veth, host
 
 
 @dataclass(frozen=True)
-class Pair:
+class HostPair:
     """The hosts of a server and its client.
 
     place: of its group; the server is among the sources
     veth: from the node with the sinks to the clients' host
     """
 
-    place: Place
+    place: GroupPlace
     veth: Veth
 
     @property
@@ -92,12 +92,12 @@ class Pair:
         )
 
 
-def pairs(built: Built, programs: Sequence[Program]) -> list[Pair]:
+def pairs(built: Built, programs: Sequence[Program]) -> list[HostPair]:
     """Return the hosts of all pairs of programs."""
     names = {program.group for program in programs}
     places = [place for place in built.places if place.group.name in names]
     return [
-        Pair(
+        HostPair(
             place,
             Veth(
                 len(built.places) + number,
@@ -111,7 +111,7 @@ def pairs(built: Built, programs: Sequence[Program]) -> list[Pair]:
     ]
 
 
-def topologies(built: Built, hosts: Sequence[Pair], settings: Settings) -> list[Topology]:
+def topologies(built: Built, hosts: Sequence[HostPair], settings: Settings) -> list[Topology]:
     """Return the topology of the groups, and what each pair of hosts adds to it."""
     sysctls = {node.name: node.sysctls for node in built.topology.nodes}
     return [
@@ -121,7 +121,7 @@ def topologies(built: Built, hosts: Sequence[Pair], settings: Settings) -> list[
 
 
 def commands(
-    programs: Sequence[Program], hosts: Sequence[Pair], settings: Settings
+    programs: Sequence[Program], hosts: Sequence[HostPair], settings: Settings
 ) -> list[ExecProgram]:
     """Return the programs with unique names. Programs that start before the epoch come first."""
     by_group = {pair.place.group.name: pair for pair in hosts}

@@ -41,7 +41,7 @@ from .layout import Layout, lay_out
 from .network import Crossing, Network, Path, one_bottleneck
 from .objects import Interface, Loopback, Node, Qdisc, Route, Topology
 from .packets import Packets, frame_bytes
-from .places import LAST_LINK, Place, place_groups
+from .places import LAST_LINK, GroupPlace, place_groups
 from .veths import Leg
 
 #: Sysctls of every namespace, and of routers, by version of IP.
@@ -89,7 +89,7 @@ class Built:
     """A topology, and where in it the groups and the bottlenecks are."""
 
     topology: Topology
-    places: Sequence[Place]
+    places: Sequence[GroupPlace]
     network: Network
     layout: Layout
 
@@ -161,7 +161,7 @@ def build(
     return Built(topology, places, network, layout)
 
 
-def _nodes(places: Sequence[Place], layout: Layout, hosts: Hosts, ip: int) -> list[Node]:
+def _nodes(places: Sequence[GroupPlace], layout: Layout, hosts: Hosts, ip: int) -> list[Node]:
     """Return the namespaces of sources, and then those of the network."""
     routers = {leg.from_ns for place in places for leg in place.legs}
     ends = {place.sink_ns for place in places}
@@ -182,7 +182,7 @@ def _nodes(places: Sequence[Place], layout: Layout, hosts: Hosts, ip: int) -> li
     return nodes
 
 
-def _routes(place: Place, options: Sequence[str], ip: int) -> Iterator[Loopback | Route]:
+def _routes(place: GroupPlace, options: Sequence[str], ip: int) -> Iterator[Loopback | Route]:
     """Yield the routes between a group's sources and its sinks, in both directions."""
     yield Loopback(place.source_ns)
     yield Route(place.source_ns, place.sources)
@@ -206,7 +206,7 @@ def _bottleneck_qdiscs(
         yield from queues.shaper(at, direction, bottleneck.qdisc, burst, bottleneck.shaper)
 
 
-def _group_qdiscs(place: Place, path: Path, network: Network, mtu: int) -> Iterator[Qdisc]:
+def _group_qdiscs(place: GroupPlace, path: Path, network: Network, mtu: int) -> Iterator[Qdisc]:
     """Yield the access links of a group, and its round-trip time."""
     group, veth = place.group, place.veth
     if group.access_bps or group.timed:
