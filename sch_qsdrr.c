@@ -299,6 +299,19 @@ static struct sk_buff *qsdrr_evict(struct Qdisc *sch, bool again)
 	return aqm_queue_is_over(sch) ? qsdrr_remove(sch, qsdrr_victim(q, again)) : NULL;
 }
 
+static void qsdrr_moved(struct Qdisc *sch, const void *old)
+{
+	struct qsdrr_sched_data *q = qdisc_priv(sch);
+
+	q->vars.by_length.entries = &qsdrr_flow(q->buffer.rounds.queues)->by_length;
+	q->vars.q = flow_buffer_moved(&q->buffer, old, q->vars.q);
+}
+
+static const struct flow_buffer_ops qsdrr_buffer_ops = {
+	.link	= offsetof(struct qsdrr_flow, by_length.link),
+	.moved	= qsdrr_moved,
+};
+
 /* Compute the options that were not given. */
 static int qsdrr_derive(struct Qdisc *sch, struct qsdrr_params *p,
 			struct netlink_ext_ack *extack)
@@ -361,7 +374,7 @@ static int qsdrr_init(struct Qdisc *sch, struct nlattr *opt,
 	if (!err)
 		err = qsdrr_derive(sch, p, extack);
 	if (!err)
-		err = flow_buffer_init(sch, p->flows, extack);
+		err = flow_buffer_init(sch, p->flows, &qsdrr_buffer_ops, extack);
 	if (err)
 		return err;
 

@@ -64,8 +64,6 @@
 
 #include <linux/ktime.h>
 #include <linux/mm.h>
-#include <linux/rtnetlink.h>
-#include <linux/workqueue.h>
 #include <net/pkt_sched.h>
 #include <aqm/flow_buffer.h>
 #include <aqm/packet_network.h>
@@ -120,7 +118,7 @@ AQM_STATS_ARE_WHOLE(struct tc_tdrr_class_stats, TC_TDRR_CLASS_STATS);
  * @standing: standing delay, with target
  * @by_throughput: the queues that hold packets by throughput
  * @memory: the throughput of flows that have no queue
- * @grow: allocates @memory
+ * @short_of_records: @memory should grow
  */
 struct tdrr_vars {
 	u64			victims;
@@ -129,7 +127,7 @@ struct tdrr_vars {
 	struct standing_delay	standing;
 	struct throughput_index	by_throughput;
 	struct flow_memory	memory;
-	struct delayed_work	grow;
+	bool			short_of_records;
 };
 
 struct tdrr_sched_data {
@@ -180,8 +178,10 @@ static noinline void tdrr_claimed(struct tdrr_sched_data *q, struct tdrr_flow *f
 				   clock->half_life);
 	if (ways->before)
 		flow_memory_store(m, ways->before, level, clock);
-	if (flow_memory_is_short(m) && flow_memory_next(m, q->buffer.flows))
-		schedule_delayed_work(&q->vars.grow, 0);
+	if (flow_memory_is_short(m) && flow_memory_next(m, q->buffer.named)) {
+		WRITE_ONCE(q->vars.short_of_records, true);
+		schedule_delayed_work(&q->buffer.work, 0);
+	}
 	ways->claimed = FLOW_WAYS_NONE;
 }
 
@@ -389,34 +389,41 @@ static struct sk_buff *tdrr_evict(struct Qdisc *sch, bool again)
 	return aqm_queue_is_over(sch) ? tdrr_remove(sch, tdrr_victim(q)) : NULL;
 }
 
-/*
- * Allocate a larger table of records. The task that destroys the qdisc holds RTNL and
- * waits for us, so we do not wait for RTNL.
- */
-static void tdrr_grow(struct work_struct *work)
+/* Allocate a larger table of records. */
+static void tdrr_grow(struct Qdisc *sch)
 {
-	struct tdrr_vars *v = container_of(to_delayed_work(work), struct tdrr_vars, grow);
-	struct tdrr_sched_data *q = container_of(v, struct tdrr_sched_data, vars);
-	struct Qdisc *sch = q->buffer.queue.link.sch;
-	u32 sets = flow_memory_next(&v->memory, q->buffer.flows);
+	struct tdrr_sched_data *q = qdisc_priv(sch);
+	struct flow_memory *m = &q->vars.memory;
 	struct flow_record_set *set;
+	u32 sets;
 
-	if (!sets)
+	if (!READ_ONCE(q->vars.short_of_records))
 		return;
-	if (!rtnl_trylock()) {
-		schedule_delayed_work(&v->grow, 1);
-		return;
-	}
+	WRITE_ONCE(q->vars.short_of_records, false);
+	sets = flow_memory_next(m, q->buffer.named);
 	set = kvcalloc(sets, sizeof(*set), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (set) {
-		sch_tree_lock(sch);
-		set = flow_memory_grow(&v->memory, set, sets);
-		q->buffer.ways.heated = false;
-		sch_tree_unlock(sch);
-	}
-	rtnl_unlock();
+	if (!set)
+		return;
+	sch_tree_lock(sch);
+	set = flow_memory_grow(m, set, sets);
+	q->buffer.ways.heated = false;
+	sch_tree_unlock(sch);
 	kvfree(set);
 }
+
+static void tdrr_moved(struct Qdisc *sch, const void *old)
+{
+	struct tdrr_sched_data *q = qdisc_priv(sch);
+
+	q->vars.by_throughput.scores = &tdrr_flow(q->buffer.rounds.queues)->sent;
+	q->vars.victim = flow_buffer_moved(&q->buffer, old, q->vars.victim);
+}
+
+static const struct flow_buffer_ops tdrr_buffer_ops = {
+	.link	= offsetof(struct tdrr_flow, sent.link),
+	.moved	= tdrr_moved,
+	.grow	= tdrr_grow,
+};
 
 /* Compute the options that were not given. */
 static int tdrr_derive(struct Qdisc *sch, struct tdrr_params *p,
@@ -481,12 +488,11 @@ static int tdrr_init(struct Qdisc *sch, struct nlattr *opt,
 	struct tdrr_params *p = &q->params;
 	int err;
 
-	INIT_DELAYED_WORK(&q->vars.grow, tdrr_grow);
 	err = aqm_init(sch, &tdrr_kind, &p->given, opt, extack);
 	if (!err)
 		err = tdrr_derive(sch, p, extack);
 	if (!err)
-		err = flow_buffer_init(sch, p->flows, extack);
+		err = flow_buffer_init(sch, p->flows, &tdrr_buffer_ops, extack);
 	if (err)
 		return err;
 
@@ -494,7 +500,7 @@ static int tdrr_init(struct Qdisc *sch, struct nlattr *opt,
 	flow_buffer_set(sch, p->quantum, p->avoid_collisions, p->split_gso);
 	throughput_index_init(&q->vars.by_throughput,
 			      &tdrr_flow(q->buffer.rounds.queues)->sent,
-			      p->flows, p->time_constant, ktime_get_ns());
+			      p->time_constant, ktime_get_ns());
 	q->buffer.ways.heated = true;
 	standing_delay_init(&q->vars.standing);
 	/* No TCQ_F_CAN_BYPASS: every departure must be seen. */
@@ -506,7 +512,6 @@ static void tdrr_destroy(struct Qdisc *sch)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
 
-	cancel_delayed_work_sync(&q->vars.grow);
 	aqm_destroy(sch);
 	flow_buffer_destroy(sch);
 	kvfree(q->vars.memory.set);

@@ -3,7 +3,9 @@
 #include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/random.h>
+#include <linux/rtnetlink.h>
 #include <linux/sizes.h>
+#include <linux/workqueue.h>
 #include <net/pkt_cls.h>
 #include <net/pkt_sched.h>
 #include <net/sch_generic.h>
@@ -18,6 +20,10 @@
 #define FLOW_BUFFER_MIN_LIMIT		8	/* packets */
 #define FLOW_BUFFER_DELAY		80	/* ms of the link */
 #define FLOW_BUFFER_MIN_PACKET		1500	/* bytes */
+/* For growing. */
+#define FLOW_BUFFER_GROW		8	/* as many queues as before */
+#define FLOW_BUFFER_GROWS		4096	/* queues at most before */
+#define FLOW_BUFFER_SHARES		4	/* more than one for so many sets are too many */
 
 /*
  * Set @number to the queue of an arrival, from 0. If a filter names a class above
@@ -33,10 +39,10 @@ static int __flow_buffer_classify(struct sk_buff *skb,
 	int verdict;
 	u32 minor;
 
-	verdict = filter_class(skb, sch, b->flows, &minor, to_free);
+	verdict = filter_class(skb, sch, b->named, &minor, to_free);
 	if (unlikely(verdict))
 		return verdict;
-	if (unlikely(minor > b->flows))
+	if (unlikely(minor > b->named))
 		return filter_class_drop(skb, sch,
 					 NET_XMIT_SUCCESS | __NET_XMIT_BYPASS,
 					 to_free);
@@ -144,7 +150,7 @@ int flow_buffer_check(struct Qdisc *sch, u32 flows,
 {
 	const struct flow_buffer *b = qdisc_priv(sch);
 
-	if (!b->flows || flows == b->flows)
+	if (!b->named || flows == b->named)
 		return 0;
 	NL_SET_ERR_MSG_MOD(extack,
 			   "flows cannot be changed on a live qdisc: delete it and add it again");
@@ -162,15 +168,92 @@ void flow_buffer_set(struct Qdisc *sch, u32 quantum,
 		flow_rounds_restart(&b->rounds);
 	b->quantum = quantum;
 	b->split_gso = split_gso;
-	b->ways.sets = avoid_collisions && b->flows % FLOW_WAYS == 0 ?
-		       b->flows / FLOW_WAYS : 0;
+	b->ways.sets = avoid_collisions && b->named % FLOW_WAYS == 0 ?
+		       b->ways.first : 0;
 }
 EXPORT_SYMBOL_GPL(flow_buffer_set);
+
+/* Allocate @flows queues and their sets. All bytes are 0 except for numbers. */
+static int flow_buffer_alloc(u32 flows, const struct flow_buffer_ops *ops,
+			     struct flow_queue **queues, struct flow_set **set)
+{
+	*queues = kvcalloc(flows, NUMBERED_BYTES, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	*set = kvcalloc(flow_ways_sets(flows), sizeof(**set),
+			GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!*queues || !*set) {
+		kvfree(*queues);
+		kvfree(*set);
+		return -ENOMEM;
+	}
+	numbered_links_init(&(*queues)->turn, flows);
+	numbered_links_init((void *)*queues + ops->link, flows);
+	return 0;
+}
+
+/*
+ * Add queues behind the present ones. Under the lock we only copy the present ones, at
+ * most 256 KB.
+ */
+static void flow_buffer_grow(struct Qdisc *sch)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+	u32 flows = b->flows * FLOW_BUFFER_GROW;
+	struct flow_queue *queues, *old = b->rounds.queues;
+	struct flow_set *set, *old_set = b->ways.set;
+
+	if (flow_buffer_alloc(flows, b->ops, &queues, &set))
+		return;
+	sch_tree_lock(sch);
+	memcpy(queues, old, (size_t)b->flows * NUMBERED_BYTES);
+	memcpy(set, old_set, flow_ways_sets(b->flows) * sizeof(*set));
+	b->rounds.queues = queues;
+	flow_ways_more(&b->ways, set, flow_ways_sets(flows - b->flows));
+	WRITE_ONCE(b->flows, flows);
+	b->ops->moved(sch, old);
+	sch_tree_unlock(sch);
+	kvfree(old_set);
+	kvfree(old);
+}
+
+/*
+ * Let the buffer grow. The task that destroys the qdisc holds RTNL and waits for us, so
+ * we do not wait for RTNL.
+ */
+static void flow_buffer_work(struct work_struct *work)
+{
+	struct flow_buffer *b = container_of(to_delayed_work(work), struct flow_buffer, work);
+	struct Qdisc *sch = b->queue.link.sch;
+
+	if (!rtnl_trylock()) {
+		schedule_delayed_work(&b->work, 1);
+		return;
+	}
+	if (READ_ONCE(b->short_of_queues)) {
+		WRITE_ONCE(b->short_of_queues, false);
+		flow_buffer_grow(sch);
+	}
+	if (b->ops->grow)
+		b->ops->grow(sch);
+	rtnl_unlock();
+}
+
+/* The last arrival shares a queue. */
+void flow_buffer_shared(struct flow_buffer *b)
+{
+	if (b->ways.more || b->named > FLOW_BUFFER_GROWS ||
+	    ++b->shares <= b->ways.sets / FLOW_BUFFER_SHARES)
+		return;
+	b->shares = 0;
+	WRITE_ONCE(b->short_of_queues, true);
+	schedule_delayed_work(&b->work, 0);
+}
+EXPORT_SYMBOL_GPL(flow_buffer_shared);
 
 /**
  * flow_buffer_init() - allocate the queues of a new buffer
  * @sch: the qdisc
  * @flows: number of queues
+ * @ops: for growing
  * @extack: gets the error
  *
  * Each queue has NUMBERED_BYTES bytes, which are 0 except for its number. Then call
@@ -178,25 +261,24 @@ EXPORT_SYMBOL_GPL(flow_buffer_set);
  *
  * Return: 0 or an error
  */
-int flow_buffer_init(struct Qdisc *sch, u32 flows,
+int flow_buffer_init(struct Qdisc *sch, u32 flows, const struct flow_buffer_ops *ops,
 		     struct netlink_ext_ack *extack)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 	struct flow_queue *queues;
 
-	queues = kvcalloc(flows, NUMBERED_BYTES, GFP_KERNEL_ACCOUNT);
-	b->ways.set = kvcalloc(flow_ways_sets(flows), sizeof(*b->ways.set),
-			       GFP_KERNEL_ACCOUNT);
-	if (!queues || !b->ways.set) {
-		kvfree(queues);
-		kvfree(b->ways.set);
+	if (flow_buffer_alloc(flows, ops, &queues, &b->ways.set)) {
 		b->ways.set = NULL;
 		NL_SET_ERR_MSG_MOD(extack, "no memory for the flow queues: lower flows");
 		return -ENOMEM;
 	}
-	flow_rounds_init(&b->rounds, queues, flows);
+	INIT_DELAYED_WORK(&b->work, flow_buffer_work);
+	b->ops = ops;
+	flow_rounds_init(&b->rounds, queues);
+	b->ways.first = flow_ways_sets(flows);
 	flow_ways_reset(&b->ways, flows);
 	b->flows = flows;
+	b->named = flows;
 	b->salt = get_random_u32() | 1;
 	return 0;
 }
@@ -207,6 +289,8 @@ void flow_buffer_destroy(struct Qdisc *sch)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 
+	if (b->ops)
+		cancel_delayed_work_sync(&b->work);
 	kvfree(b->ways.set);
 	kvfree(b->rounds.queues);
 }

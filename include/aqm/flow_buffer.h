@@ -26,6 +26,7 @@
 #ifndef _AQM_FLOW_BUFFER_H
 #define _AQM_FLOW_BUFFER_H
 
+#include <linux/workqueue.h>
 #include <net/sch_generic.h>
 #include <uapi/linux/pkt_sched_aqm.h>
 #include "../compat.h"
@@ -39,25 +40,50 @@
 #define FLOW_BUFFER_CLASSES		65535
 
 /**
+ * struct flow_buffer_ops - what the frame must know to let a buffer grow
+ * @link: offset of the numbered_link in a queue's state that the qdisc adds
+ * @moved: b->rounds.queues is another copy of the queues, which were at @old; under the
+ *	tree lock
+ * @grow: allocate more of the qdisc's own tables, if wanted; under RTNL; optional
+ */
+struct flow_buffer_ops {
+	size_t	link;
+	void	(*moved)(struct Qdisc *sch, const void *old);
+	void	(*grow)(struct Qdisc *sch);
+};
+
+/**
  * struct flow_buffer - the buffer; first member of the private data
  * @queue: its limits and counters
  * @quantum: bytes per queue and round
  * @flows: number of queues
+ * @named: number of queues at first. Filters name these
  * @salt: salt of the flow hash; odd
  * @split_gso: split GSO packets
  * @rounds: the queues, and the order of the queues with packets
  * @ways: assignment of flows to queues
  * @overflows: arrivals that did not fit
+ * @shares: arrivals of flows that shared a queue
+ * @ops: for growing
+ * @work: lets the buffer grow
+ *
+ * If flows share queues, because more than @named have packets at the same time, work
+ * allocates more queues, once.
  */
 struct flow_buffer {
 	struct aqm_queue	queue;
 	u32			quantum;
 	u32			flows;
+	u32			named;
 	u32			salt;
 	bool			split_gso;
+	bool			short_of_queues;
 	struct flow_rounds	rounds;
 	struct flow_ways	ways;
 	u64			overflows;
+	u32			shares;
+	const struct flow_buffer_ops	*ops;
+	struct delayed_work	work;
 };
 
 /* The rest is in frame/flow_buffer.c. */
@@ -73,7 +99,9 @@ struct flow_queue *flow_buffer_purge(struct Qdisc *sch);
 u32 flow_buffer_quantum(const struct Qdisc *sch);
 u32 flow_buffer_limit(const struct Qdisc *sch, u64 bandwidth);
 int flow_buffer_check(struct Qdisc *sch, u32 flows, struct netlink_ext_ack *extack);
-int flow_buffer_init(struct Qdisc *sch, u32 flows, struct netlink_ext_ack *extack);
+int flow_buffer_init(struct Qdisc *sch, u32 flows, const struct flow_buffer_ops *ops,
+		     struct netlink_ext_ack *extack);
+void flow_buffer_shared(struct flow_buffer *b);
 void flow_buffer_set(struct Qdisc *sch, u32 quantum, bool avoid_collisions,
 		     bool split_gso);
 void flow_buffer_destroy(struct Qdisc *sch);
@@ -87,9 +115,21 @@ void flow_buffer_walk(struct Qdisc *sch, struct qdisc_walker *arg);
 /* Return the queue of a packet's flow, from 0. */
 static inline u32 flow_buffer_hash(struct flow_buffer *b, struct sk_buff *skb)
 {
-	if (b->ways.sets)
-		return flow_ways_find(&b->ways, skb_get_hash(skb), b->salt);
-	return flow_spread(skb_get_hash(skb), b->salt, b->flows);
+	u32 number;
+
+	if (!b->ways.sets)
+		return flow_spread(skb_get_hash(skb), b->salt, b->flows);
+	number = flow_ways_find(&b->ways, skb_get_hash(skb), b->salt);
+	if (unlikely(b->ways.shared != FLOW_WAYS_NONE))
+		flow_buffer_shared(b);
+	return number;
+}
+
+/* Return the present address of a queue's state that was at @queue before it moved. */
+static inline void *flow_buffer_moved(const struct flow_buffer *b, const void *old,
+				      const void *queue)
+{
+	return queue ? (void *)b->rounds.queues + (queue - old) : NULL;
 }
 
 /*

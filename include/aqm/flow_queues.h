@@ -121,14 +121,13 @@ struct flow_rounds {
 	u16			slots[FLOW_ROUNDS];
 };
 
-/* Initialize with @count empty queues. The caller has set their memory to 0. */
+/* Initialize with empty queues, whose bytes are 0 except for their numbers. */
 static inline void flow_rounds_init(struct flow_rounds *fr,
-				    struct flow_queue *queues, u32 count)
+				    struct flow_queue *queues)
 {
 	*fr = (struct flow_rounds) {
 		.round = 1, .queues = queues, .urgent = FLOW_NONE,
 	};
-	numbered_links_init(&queues->turn, count);
 }
 
 /* Return a queue by its number, from 0. */

@@ -13,7 +13,11 @@
  * it inherits the record of the coldest flow, as in Space-Saving (Metwally and others,
  * 2005), and the hottest flows keep their ways even while they have no packet queued.
  *
- * If all 16 ways hold packets, the flow shares the first way that its hash names. Until
+ * If flows share too often, the owner adds more sets: flow_ways_more(). A flow that finds
+ * no way in its two sets then looks in two of these, too. Nothing moves, so no packets can
+ * change places.
+ *
+ * If all its ways hold packets, the flow shares the first way that its hash names. Until
  * that way is empty, it stays there, and so do all other flows without a way that have
  * this first way. This keeps the packets of a flow in order.
  *
@@ -38,6 +42,7 @@
 #define FLOW_WAYS	8U
 #define FLOW_WAYS_HEAT	(64 * 16)	/* heat of the hottest way, above @now */
 #define FLOW_WAYS_NONE	U32_MAX		/* no queue */
+#define FLOW_WAYS_CHOICES	4U	/* sets that a flow may look at */
 
 /**
  * struct flow_set - eight queues, each of which one flow may own; a cache line
@@ -64,7 +69,9 @@ static_assert(sizeof(struct flow_set) == 64);
 /**
  * struct flow_ways - the owners of all queues
  * @set: all sets
- * @sets: number of sets in use; 0: the hash alone chooses the queue
+ * @sets: number of sets in use at first; 0: the hash alone chooses the queue
+ * @first: number of sets at first
+ * @more: number of sets added
  * @shared: the queue of the last arrival, if its flow does not own it, or FLOW_WAYS_NONE
  * @claimed: the queue that the last arrival's flow claimed, or FLOW_WAYS_NONE
  * @before: tag of that queue before
@@ -74,6 +81,8 @@ static_assert(sizeof(struct flow_set) == 64);
 struct flow_ways {
 	struct flow_set	*set;
 	u32		sets;
+	u32		first;
+	u32		more;
 	u32		shared;
 	u32		claimed;
 	u32		before;
@@ -93,6 +102,13 @@ static inline void flow_ways_reset(struct flow_ways *fw, u32 queues)
 	memset(fw->set, 0, flow_ways_sets(queues) * sizeof(*fw->set));
 	fw->shared = FLOW_WAYS_NONE;
 	fw->claimed = FLOW_WAYS_NONE;
+}
+
+/* Use a larger array of sets. It begins with a copy of the present one. */
+static inline void flow_ways_more(struct flow_ways *fw, struct flow_set *set, u32 more)
+{
+	fw->set = set;
+	fw->more = more;
 }
 
 /* Return whether queue @number holds packets. */
@@ -200,31 +216,32 @@ static inline u32 __flow_ways_claim(struct flow_ways *fw, u32 number, u32 tag)
 	return number;
 }
 
-/* Find a flow's queue in its two sets, or claim or share one. */
+/* Find a flow's queue in its sets, or claim or share one. */
 static noinline u32 flow_ways_search(struct flow_ways *fw, u32 tag, u32 salt)
 {
-	u32 first = tag % FLOW_WAYS, one = __flow_ways_set(fw, tag);
-	u32 two = __flow_ways_set(fw, flow_mix(tag, salt));
-	const struct flow_set *a = &fw->set[one], *b = &fw->set[two];
-	u32 way, rank, other;
+	u32 i, way, rank, best = U32_MAX, at = 0, mixed = tag, home = tag % FLOW_WAYS;
+	u32 choices = fw->more ? FLOW_WAYS_CHOICES : 2, set[FLOW_WAYS_CHOICES];
 
-	way = __flow_set_find(a, tag);
-	if (way < FLOW_WAYS)
-		return one * FLOW_WAYS + way;
-	way = __flow_set_find(b, tag);
-	if (way < FLOW_WAYS)
-		return two * FLOW_WAYS + way;
-	if (unlikely(a->shared >> first & 1))
-		return __flow_ways_share(fw, one * FLOW_WAYS + first);
-	rank = __flow_set_coldest(fw, a, first);
-	other = __flow_set_coldest(fw, b, first);
-	if (unlikely(rank == U32_MAX && other == U32_MAX))
-		return __flow_ways_share(fw, one * FLOW_WAYS + first);
-	if (rank / FLOW_WAYS <= other / FLOW_WAYS)
-		return __flow_ways_claim(fw, one * FLOW_WAYS +
-					     (first + rank) % FLOW_WAYS, tag);
-	return __flow_ways_claim(fw, two * FLOW_WAYS + (first + other) % FLOW_WAYS,
-				 tag);
+	for (i = 0; i < choices; i++) {
+		set[i] = i < 2 ? __flow_ways_set(fw, mixed) :
+				 fw->first + ((u64)mixed * fw->more >> 32);
+		mixed = flow_mix(mixed, salt);
+		way = __flow_set_find(&fw->set[set[i]], tag);
+		if (way < FLOW_WAYS)
+			return set[i] * FLOW_WAYS + way;
+	}
+	if (unlikely(fw->set[set[0]].shared >> home & 1))
+		return __flow_ways_share(fw, set[0] * FLOW_WAYS + home);
+	for (i = 0; i < choices && best >= FLOW_WAYS; i++) {
+		rank = __flow_set_coldest(fw, &fw->set[set[i]], home);
+		if (rank / FLOW_WAYS >= best / FLOW_WAYS)
+			continue;
+		best = rank;
+		at = set[i];
+	}
+	if (unlikely(best == U32_MAX))
+		return __flow_ways_share(fw, set[0] * FLOW_WAYS + home);
+	return __flow_ways_claim(fw, at * FLOW_WAYS + (home + best) % FLOW_WAYS, tag);
 }
 
 /**

@@ -33,7 +33,7 @@ static u16 *heat(u32 number)
 
 static void begin(void)
 {
-	fw = (struct flow_ways) { .set = sets, .sets = SETS, .heated = true };
+	fw = (struct flow_ways) { .set = sets, .sets = SETS, .first = SETS, .heated = true };
 	flow_ways_reset(&fw, QUEUES);
 	salt = unit_random() | 1;
 }
@@ -261,8 +261,63 @@ static void without_heat_the_nearest_empty_queue_is_taken(void)
 	unit_ok(!wrong, "without heat, a new flow takes the nearest queue (%u did not)", wrong);
 }
 
+/*
+ * All flows have packets queued, twice as many as queues. Then seven times as many queues
+ * are added.
+ */
+static void more_queues_are_for_flows_that_would_share(void)
+{
+	static struct flow_set large[8 * SETS];
+	static u32 had[2 * QUEUES];
+	static u8 seen[8 * QUEUES];
+	u32 flow, number, shared = 0, moved = 0;
+
+	begin();
+	memset(seen, 0, sizeof(seen));
+	memset(large, 0, sizeof(large));
+	for (flow = 0; flow < 2 * QUEUES; flow++) {
+		had[flow] = flow_ways_find(&fw, flow, salt);
+		if (fw.shared != FLOW_WAYS_NONE)
+			shared++;
+		flow_ways_busy(&fw, had[flow]);
+		seen[had[flow]] = 1;
+	}
+	unit_ok(shared >= QUEUES, "%u of %u flows share %u queues", shared, 2 * QUEUES, QUEUES);
+	memcpy(large, sets, sizeof(sets));
+	flow_ways_more(&fw, large, 7 * SETS);
+	for (flow = 0; flow < 2 * QUEUES; flow++)
+		moved += flow_ways_find(&fw, flow, salt) != had[flow];
+	unit_ok(!moved, "%u of these flows moved when queues were added", moved);
+
+	shared = 0;
+	for (flow = 2 * QUEUES; flow < 6 * QUEUES; flow++) {
+		number = flow_ways_find(&fw, flow, salt);
+		if (fw.shared != FLOW_WAYS_NONE)
+			continue;
+		shared += seen[number] || number < QUEUES;
+		seen[number] = 1;
+		flow_ways_busy(&fw, number);
+	}
+	unit_ok(!shared, "new flows get the added queues (%u did not)", shared);
+
+	/* All but the owners of the first queues get empty. */
+	for (number = 0; number < 8 * QUEUES; number++)
+		if (flow_ways_is_busy(&fw, number))
+			flow_ways_idle(&fw, number);
+	memset(seen, 0, sizeof(seen));
+	for (flow = 0, shared = 0; flow < 6 * QUEUES; flow++) {
+		number = flow_ways_find(&fw, flow, salt);
+		shared += seen[number];
+		seen[number] = 1;
+		flow_ways_busy(&fw, number);
+	}
+	unit_ok(shared < 6 * QUEUES / 50, "%u of %u flows share %u queues", shared,
+		6 * QUEUES, 8 * QUEUES);
+}
+
 UNIT_TESTS
 {
+	more_queues_are_for_flows_that_would_share();
 	flows_that_wait_hardly_share();
 	flows_keep_their_queue_between_packets();
 	mice_take_the_coldest_queues();

@@ -21,6 +21,13 @@ struct queue {
 	bool active;
 } __attribute__((aligned(NUMBERED_BYTES)));
 
+static void init_index(struct throughput_index *ti, struct throughput_score *scores,
+		       u32 count, u32 us, u64 now)
+{
+	numbered_links_init(&scores->link, count);
+	throughput_index_init(ti, scores, us, now);
+}
+
 /* The time constant that a clock really has, ns. */
 static double time_constant(const struct throughput_clock *clock)
 {
@@ -124,7 +131,7 @@ static void a_score_is_within_its_bound(const char *what, u32 us, u64 gap,
 	int i;
 
 	now = unit_random() >> 2;
-	throughput_index_init(&ti, &q.score, 1, us, now);
+	init_index(&ti, &q.score, 1, us, now);
 	for (i = 0; i < packets; i++) {
 		u32 bytes = least + unit_below(most - least + 1);
 		double error;
@@ -164,7 +171,7 @@ static void a_packet_a_half_life_is_within_its_bound(u32 bytes, double bound)
 		struct queue q = {};
 		u64 begin, now = 1;
 
-		throughput_index_init(&ti, &q.score, 1, THROUGHPUT_MAX_TIME_CONSTANT, now);
+		init_index(&ti, &q.score, 1, THROUGHPUT_MAX_TIME_CONSTANT, now);
 		begin = now + ti.clock.length / 1000 + unit_random() % (ti.clock.length / 40);
 		for (i = 0; i < 60; i++) {
 			now = begin + i * ti.clock.length +
@@ -247,7 +254,7 @@ static void the_top_is_that_of_a_scan(const char *what, u32 us, u64 pause,
 
 	for (i = 0; i < QUEUES; i++)
 		queues[i] = (struct queue) { .last = now };
-	throughput_index_init(&ti, &queues->score, QUEUES, us, now);
+	init_index(&ti, &queues->score, QUEUES, us, now);
 	for (step = 1; step <= steps; step++) {
 		struct queue *q = &queues[unit_below(QUEUES)], *top, *best;
 		struct throughput_score *named;
@@ -329,7 +336,7 @@ static void an_idle_queue_loses_its_lead(u64 idle_ns, bool again)
 	u64 now = 1000;
 	int i;
 
-	throughput_index_init(&ti, &queues->score, ARRAY_SIZE(queues), 1000000, now);
+	init_index(&ti, &queues->score, ARRAY_SIZE(queues), 1000000, now);
 	toggle(&ti, old);
 	toggle(&ti, new);
 	for (i = 0; i < 1000; i++)
@@ -364,7 +371,7 @@ static void all_octaves_of_the_ring_are_used(void)
 	u64 now = 1;
 	int i;
 
-	throughput_index_init(&ti, &queues->score, ARRAY_SIZE(queues), 1000, now);
+	init_index(&ti, &queues->score, ARRAY_SIZE(queues), 1000, now);
 	toggle(&ti, low);
 	toggle(&ti, high);
 	for (i = 0; i < 1000; i++) {
@@ -398,7 +405,7 @@ static void another_time_constant_keeps_the_throughput(u32 from, u32 to)
 	u64 now = 5000000000, before, after;
 	int i;
 
-	throughput_index_init(&ti, &queues->score, ARRAY_SIZE(queues), from, now);
+	init_index(&ti, &queues->score, ARRAY_SIZE(queues), from, now);
 	toggle(&ti, q);
 	toggle(&ti, other);
 	for (i = 0; i < 5000; i++)
@@ -431,7 +438,7 @@ static void nothing_is_left_of_what_is_forgotten(void)
 	u64 now = 1;
 	int i;
 
-	throughput_index_init(&ti, &queues->score, ARRAY_SIZE(queues), 100000000, now);
+	init_index(&ti, &queues->score, ARRAY_SIZE(queues), 100000000, now);
 	toggle(&ti, q);
 	for (i = 0; i < 10000; i++)
 		count(&ti, q, 1 << 20, now += 1000);
@@ -460,7 +467,7 @@ static void a_queue_long_silent_stays_spent(void)
 		struct queue queues[2] = {};
 	struct queue *silent = &queues[0], *sends = &queues[1];
 
-		throughput_index_init(&ti, &queues->score, ARRAY_SIZE(queues), 1000, now);
+		init_index(&ti, &queues->score, ARRAY_SIZE(queues), 1000, now);
 		count(&ti, silent, 65536, now);
 		ti.clock.half_life += ages[i];
 		count(&ti, sends, 14, now);
@@ -478,7 +485,7 @@ static void a_time_before_the_last_one_is_the_last_one(void)
 	struct queue q = {};
 	u64 now = 1000000, before;
 
-	throughput_index_init(&ti, &q.score, 1, 1000, now);
+	init_index(&ti, &q.score, 1, 1000, now);
 	count(&ti, &q, 1514, now);
 	before = rate(&ti, &q, now);
 	unit_ok(before && rate(&ti, &q, now - 1) == before,
@@ -498,7 +505,7 @@ static void a_steady_rate_reads_as_itself(void)
 	int i;
 
 	/* 1250 bytes every 10 us: 1 Gb/s, for 20 time constants */
-	throughput_index_init(&ti, &q.score, 1, 100000, now);
+	init_index(&ti, &q.score, 1, 100000, now);
 	for (i = 0; i < 200000; i++)
 		count(&ti, &q, 1250, now += 10000);
 	got = rate(&ti, &q, now + 5000);
@@ -513,7 +520,7 @@ static void heat_is_a_logarithm_of_the_throughput(void)
 	u64 now = 1;
 	int i;
 
-	throughput_index_init(&ti, &(struct queue) {}.score, 1, 100000, now);
+	init_index(&ti, &(struct queue) {}.score, 1, 100000, now);
 	for (i = 0; i < 100000; i++) {
 		struct queue q = {}, fresh = { .score.half_life = i };
 
@@ -534,7 +541,7 @@ static void packets_without_bytes_add_nothing(void)
 	u64 now = 1;
 	int i;
 
-	throughput_index_init(&ti, &queues->score, ARRAY_SIZE(queues), 1000, now);
+	init_index(&ti, &queues->score, ARRAY_SIZE(queues), 1000, now);
 	toggle(&ti, empty);
 	toggle(&ti, sends);
 	for (i = 0; i < 10; i++)
@@ -555,8 +562,8 @@ static void a_score_saturates(void)
 	u64 now = 1, last = 0;
 	int i;
 
-	throughput_index_init(&ti, &queues->score, ARRAY_SIZE(queues),
-			      THROUGHPUT_MIN_TIME_CONSTANT, now);
+	init_index(&ti, &queues->score, ARRAY_SIZE(queues),
+		   THROUGHPUT_MIN_TIME_CONSTANT, now);
 	toggle(&ti, q);
 	toggle(&ti, other);
 	count(&ti, other, 1514, now);

@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from tests.oracle.test_fair_queueing import DROP, MTU, SUCCESS, every_kind
+from tests.oracle.test_fair_queueing import DROP, MTU, SUCCESS, every_kind, every_order
 from tests.userspace import World
 
 # ---- the link ----
@@ -167,6 +167,79 @@ def test_reset_forgets_which_flow_owns_which_queue(kind: str, left: int) -> None
         w.dequeue(32 - left)
         w.reset()
         assert queues_of(w, range(20)) == queues_of(fresh, range(20))
+
+
+# ---- more queues ----
+
+
+@every_kind
+@pytest.mark.parametrize("fails", [0, 1, 2])
+def test_flows_that_wait_get_more_queues(kind: str, fails: int) -> None:
+    """60 flows wait in 32 queues, and then 150. More queues come later if memory is short."""
+    with World(kind, "limit 1000 flows 32", below="hfsc prio") as w:
+        w.do("o 1")
+        w.fail_alloc(fails)
+        for flow in range(60):
+            w.enqueue(flow=flow, len=100)
+        w.fail_alloc(0)
+        for flow in range(60, 150):
+            w.enqueue(flow=flow, len=100)
+        assert w.named()["flows"] > 200
+        w.dequeue(1000)
+        for _ in range(2):
+            for flow in range(150):
+                w.enqueue(flow=flow, len=100)
+            assert len(w.classes()) >= 147
+            w.reset()
+
+
+@every_kind
+def test_queues_stay_as_they_are_unless_flows_share(kind: str) -> None:
+    """A plain hash, or a few flows, or a number that is no multiple of 8."""
+    for options, flows in (("noavoid_collisions", 1000), ("", 200), ("flows 500", 2000)):
+        with World(kind, f"limit 5000 {options}") as w:
+            w.do("o 1")
+            before = w.named()["flows"]
+            for flow in range(flows):
+                w.enqueue(flow=flow, len=100)
+            assert w.named()["flows"] == before
+
+
+@every_order
+@pytest.mark.parametrize("rate", [0.2, 0.6])
+def test_packets_of_a_flow_leave_in_order_while_queues_are_added(kind: str, rate: float) -> None:
+    name, _, options = kind.partition(" ")
+    rng = random.Random(rate)
+    with World(name, f"limit 3000 flows 64 quantum 1514 {options}", seed=5) as w:
+        w.do("o 1")
+        last: Counter[int] = Counter()
+        sender_of: dict[int, int] = {}
+        for number in range(6000):
+            sender_of[number] = sender = rng.randrange(700)
+            w.enqueue(flow=sender, len=rng.choice((60, MTU, 3000)))
+            if number > 50 and rng.random() < rate:
+                for packet, _ in w.dequeue(1):
+                    assert packet >= last[sender_of[packet]]
+                    last[sender_of[packet]] = packet
+            w.advance(20_000)
+        assert w.named()["flows"] > 64
+
+
+@every_kind
+def test_class_names_the_same_queue_after_queues_were_added(kind: str) -> None:
+    """Its packets leave in order, its account stays, and there are no more classes to name."""
+    with World(kind, "limit 1000 flows 32") as w:
+        w.do("o 1")
+        w.enqueue(prio=0x10007, len=100)
+        for flow in range(300):
+            w.enqueue(flow=flow, len=100)
+        assert w.named()["flows"] > 32
+        assert w.classes()[7].qlen >= 1
+        before = w.classes()[7].qlen
+        w.enqueue(prio=0x10007, len=100)
+        assert w.classes()[7].qlen == before + 1
+        w.do("e flow=1 len=100 act=ok class=33")
+        assert w.named()["drop_filter"] == 1
 
 
 # ---- the memory of tdrr ----

@@ -327,17 +327,15 @@ static inline void __throughput_index_clear(struct throughput_index *ti)
 /**
  * throughput_index_init() - set up an empty index
  * @ti: the index
- * @scores: the score of queue 0
- * @count: number of queues
+ * @scores: the score of queue 0. All links have their numbers
  * @time_constant: T, us; THROUGHPUT_MIN_TIME_CONSTANT to _MAX_
  * @now: the time, ns
  */
 static inline void throughput_index_init(struct throughput_index *ti,
 					 struct throughput_score *scores,
-					 u32 count, u32 time_constant, u64 now)
+					 u32 time_constant, u64 now)
 {
 	ti->scores = scores;
-	numbered_links_init(&scores->link, count);
 	throughput_clock_init(&ti->clock, time_constant, now);
 	__throughput_index_clear(ti);
 }

@@ -12,14 +12,18 @@ static bool inner_is_linked(struct numbered_link *links, u32 number)
 	       number;
 }
 
-/* Whether a flow with this hash may have this queue: one of its two sets has it. */
+/* Whether a flow with this hash may have this queue: one of its sets has it. */
 static bool inner_is_way_of(const struct flow_buffer *b, u32 hash, u32 number)
 {
 	u32 first = flow_mix(hash, b->salt);
 	u32 second = flow_mix(first, b->salt);
+	u32 third = flow_mix(second, b->salt);
+	u32 sets = b->named / 8, more = b->ways.more;
 
-	return number / 8 == flow_spread(hash, b->salt, b->flows / 8) ||
-	       number / 8 == (u64)second * (b->flows / 8) >> 32;
+	return number / 8 == flow_spread(hash, b->salt, sets) ||
+	       number / 8 == (u64)second * sets >> 32 ||
+	       (more && number / 8 == sets + ((u64)third * more >> 32)) ||
+	       (more && number / 8 == sets + ((u64)flow_mix(third, b->salt) * more >> 32));
 }
 
 /*
@@ -45,12 +49,12 @@ static bool inner_is_queue_of(const struct flow_buffer *b, struct sk_buff *skb,
 {
 	bool hashed = number == flow_spread(skb_get_hash(skb), b->salt,
 					    b->flows);
-	bool way = b->flows % 8 == 0 &&
+	bool way = b->named % 8 == 0 &&
 		   inner_is_way_of(b, skb_get_hash(skb), number);
 	u32 named = 0;
 
 	if (skb->handle && TC_H_MAJ(skb->priority) == skb->handle &&
-	    TC_H_MIN(skb->priority) <= b->flows)
+	    TC_H_MIN(skb->priority) <= b->named)
 		named = TC_H_MIN(skb->priority);
 	if (!named && skb->act == TC_ACT_OK)
 		named = TC_H_MIN(skb->act_class);

@@ -24,10 +24,10 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 			continue;
 		number = li->first[i];
 		do {
-			inner_must(number < q->params.flows);
+			inner_must(number < q->buffer.flows);
 			flow = qsdrr_flow(flow_rounds_queue(fr, number));
 			listed++;
-			inner_must(listed <= q->params.flows);
+			inner_must(listed <= q->buffer.flows);
 			held += !!flow->fq.head;
 			inner_must(length_index_bucket(qsdrr_length(flow)) ==
 				   flow->by_length.bucket);
@@ -43,10 +43,10 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 	}
 	inner_must(held == fr->active && counted == fr->active);
 	inner_must(!q->vars.q ||
-		   flow_buffer_classid(&q->vars.q->fq) <= q->params.flows);
+		   flow_buffer_classid(&q->vars.q->fq) <= q->buffer.flows);
 	if (!deep)
 		return;
-	for (i = 0; i < q->params.flows; i++) {
+	for (i = 0; i < q->buffer.flows; i++) {
 		flow = qsdrr_flow(flow_rounds_queue(fr, i));
 		held -= !!flow->fq.head;
 		listed -= !!flow->by_length.place;

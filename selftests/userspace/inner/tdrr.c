@@ -24,7 +24,7 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 			continue;
 		number = ti->buckets[i];
 		do {
-			inner_must(number < q->params.flows);
+			inner_must(number < q->buffer.flows);
 			flow = tdrr_flow(flow_rounds_queue(fr, number));
 			listed++;
 			inner_must(listed <= fr->active);
@@ -52,7 +52,7 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 	inner_must(highest < 64 || present >= highest / 17 * 16 - 1);
 	if (!deep)
 		return;
-	for (i = 0; i < q->params.flows; i++)
+	for (i = 0; i < q->buffer.flows; i++)
 		listed -= !!flow_rounds_queue(fr, i)->head;
 	inner_must(!listed);
 }
