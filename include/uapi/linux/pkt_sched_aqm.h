@@ -209,9 +209,9 @@ enum {
 	  "maximum number of queued wire packets; auto: 80 ms of bandwidth") \
 	TC_AQM_MEMORY_OPTION(_, x, K) \
 	_(x, K##_FLOWS, flows, NUMBER, "queues", 1, 65536, 1024, \
-	  "number of queues to which flows are hashed; cannot be changed") \
+	  "number of queues to begin with, and classes; cannot be changed") \
 	_(x, K##_AVOID_COLLISIONS, avoid_collisions, FLAG, "", 0, 1, 1, \
-	  "give a new flow an empty queue; not if flows is no multiple of 8") \
+	  "give a new flow an empty queue, and add queues if too few are empty; not if flows is no multiple of 8") \
 	_(x, K##_QUANTUM, quantum, BYTES, "", 256, 1048576, TC_AQM_DERIVED, \
 	  "bytes per queue and round; auto: the MTU plus the link-layer header") \
 	TC_AQM_BANDWIDTH_OPTION(_, x, K) \
@@ -224,7 +224,7 @@ enum {
 	TC_AQM_FILTER_STATS(_, x) \
 	_(x, __u64, overflows, EVENTS, "packets", "arrived when the buffer was full") \
 	_(x, __u32, active, COUNT, "queues", "with at least one packet") \
-	_(x, __u32, flows, COUNT, "queues", "in all") \
+	_(x, __u32, flows, COUNT, "queues", "in all, with those that were added") \
 	_(x, __u64, quantum, BYTES, "", "in force")
 
 #endif /* _UAPI_LINUX_PKT_SCHED_AQM_H */
