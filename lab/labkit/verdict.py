@@ -34,7 +34,7 @@ FORBIDDEN = (
         "other bytes",
     ),
     (
-        "check_ptrace: expected SIGSTOP",
+        "check_ptrace : expected SIGSTOP",
         "this machine forbids both seccomp(2) and ptrace(2), and the lab needs one of them",
     ),
     (

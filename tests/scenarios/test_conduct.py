@@ -21,7 +21,7 @@ def conduct(*commands: tuple[str, ...], turns: tuple[str, ...] = TURNS) -> tuple
     words = "".join(f"{word}\\0000" for command in commands for word in (*command, ""))
     # After conduct's report, every `sleep` that still runs is shown.
     script = (
-        "printf '%b' \"$0\" >/tmp/list; exec >&2; conduct \"$@\" /tmp/list /tmp/report; status=$?; "
+        'printf \'%b\' "$0" >/tmp/list; exec >&2; conduct "$@" /tmp/list /tmp/report; status=$?; '
         "echo report; cat /tmp/report; grep -lx sleep /proc/[0-9]*/comm; exit $status"
     )
     done = subprocess.run(
