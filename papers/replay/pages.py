@@ -259,6 +259,7 @@ class PageModel:
         """Commits, modules, kernels, compilers and tc, each with its number of runs."""
         rows = [*self.one.rows, *(row for other in self.one.profiles for row in other.judged.rows)]
         return {
+            "edition of the lab": Counter(str(row["made"]["edition"]) for row in rows),
             "version": Counter(row["made"]["version"] for row in rows),
             "module (srcversion)": Counter(
                 f"{name} {version}"

@@ -12,11 +12,13 @@ from aqmlab.run.params import Value
 class Made(TypedDict):
     """What made a run.
 
+    edition: see aqmlab.run.execute.EDITION; rows of edition 1 do not store it
     version: of this repository
     modules: hash of each module's sources, by name
     kernel, compiler, tc: their versions
     """
 
+    edition: int
     version: str
     modules: dict[str, str]
     kernel: str

@@ -202,6 +202,7 @@ def origin(result: Mapping[str, Any]) -> Origin:
     provenance = result["provenance"]
     return {
         "made": {
+            "edition": provenance.get("edition", 1),
             "version": provenance["version"],
             "modules": provenance["modules"],
             "kernel": f"{result['kernel']} {provenance['lab'].get('image', '')[:16]}".strip(),

@@ -46,6 +46,7 @@ HEAD = (
     "lines",
 )
 #: Dictionaries whose keys differ between rows.
+EDITION = "made.edition"
 AS_TEXT = {"bounds", "made.modules", "lines"}
 DIGEST = 16  # hexadecimal digits that are kept
 OLD = "hops"  # a column of older files
@@ -78,6 +79,8 @@ def _flat(row: Record) -> dict[str, Any]:
     _flatten({**head, "digest": row["digest"][:DIGEST]}, "", columns)
     if "metrics" in row:
         _flatten(dict(row["metrics"]), "", columns)
+    if columns.get(EDITION) == 1:
+        del columns[EDITION]  # rows of edition 1 do not have it
     return columns
 
 
@@ -160,7 +163,11 @@ def _journal(path: Path) -> list[dict[str, Any]]:
 
 def read(path: Path) -> list[dict[str, Any]]:
     """Read all rows, the journal's last; none if there is no file."""
-    return [*(parse(path.read_bytes()) if path.exists() else []), *_journal(path)]
+    found = [*(parse(path.read_bytes()) if path.exists() else []), *_journal(path)]
+    for row in found:
+        if "made" in row:
+            row["made"] = {"edition": 1, **row["made"]}
+    return found
 
 
 def rows(path: Path) -> list[Row]:

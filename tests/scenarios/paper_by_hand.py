@@ -205,7 +205,14 @@ def run(one: Paper, **at: float) -> None:
                 "metrics": figures,
                 "digest": "",
                 "cpu_s": 6.0,
-                "made": {"version": "1", "modules": {}, "kernel": "7", "compiler": "c", "tc": "t"},
+                "made": {
+                    "edition": 2,
+                    "version": "1",
+                    "modules": {},
+                    "kernel": "7",
+                    "compiler": "c",
+                    "tc": "t",
+                },
             },
         )
 

@@ -110,7 +110,10 @@ def test_one_run_gives_a_row_and_its_time_series(
     monkeypatch.setattr(
         run_cells,
         "row_of",
-        lambda _paper, cell, _directory: {"cell": cell.name, "made": {"version": "2"}},
+        lambda _paper, cell, _directory: {
+            "cell": cell.name,
+            "made": {"edition": 2, "version": "2"},
+        },
     )
     assert not run_cells._round(argparse.Namespace(out=tmp_path, quick=False), one, cells, made)
     assert [row["cell"] for row in store.read(one.results)] == list(cells)

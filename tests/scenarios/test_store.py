@@ -26,6 +26,7 @@ ROW: dict[str, Any] = {
     "command": "dumbbell --seed 1",
     "bounds": {"C1": "0123456789"},
     "made": {
+        "edition": 2,
         "version": "1",
         "modules": {"red": "ab", "pfifo": None},
         "kernel": "7",
