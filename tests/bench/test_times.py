@@ -57,13 +57,25 @@ def test_time_is_what_a_row_takes_beyond_an_empty_one(monkeypatch: pytest.Monkey
         "lab: ready\ncell this tdrr cold standing 100\n"
         "rows 2000 3300 3400 3500 6500 overhead 100 per 32 offered 9 sent 9 lost 0\n"
         "cell other tdrr burst 10000\nrows 200 228 300 300 356 overhead 100 per 64 offered 9\n"
+        "cell this tdrr dearest overload 100\nrows 200 228 300 300 900 overhead 100 per 2\n"
     )
     assert [*timing.rows(said)] == [
-        ("this", BenchCell("tdrr", "cold standing", 100), 50.0, 100.0),
-        ("other", BenchCell("tdrr", "burst", 10_000), 1.0, 2.0),
+        ("this", BenchCell("tdrr", "cold standing", 100), 50.0),
+        ("other", BenchCell("tdrr", "burst", 10_000), 1.0),
+        ("this", BenchCell("tdrr", "dearest overload", 100), 400.0),
     ]
     with pytest.raises(SystemExit, match=r"cell x|tdrr standing 1: failed"):
         [*timing.rows("\ncell this tdrr standing 1\nfailed\n")]
+
+
+def test_dearest_and_cold_steps_are_timed_one_by_one() -> None:
+    for regime, rows, cold in (
+        ("overload", 32, 0),
+        ("dearest overload", 1, 0),
+        ("cold overload", 1, timing.COLD),
+    ):
+        words = timing.job(BenchCell("tdrr", regime, 100)).split()
+        assert (words[0], words[1], words[3]) == ("time", str(rows), str(cold))
 
 
 def test_half_a_million_packets_fit() -> None:
