@@ -237,12 +237,12 @@ static void sizes_are_bounded(void)
 	for (i = 0; i < ARRAY_SIZE(queues); i++) {
 		m = (struct flow_memory) {};
 		while ((sets = flow_memory_next(&m, queues[i]))) {
-			bounded &= sets > m.sets && (!m.sets || m.sets * FLOW_RECORDS <= 4096);
+			bounded &= sets > m.sets && (!m.sets || m.sets * FLOW_RECORDS <= 2048);
 			m.sets = sets;
 		}
-		bounded &= m.sets * FLOW_RECORDS <= min(64 * max(queues[i], 2U), 65536U);
+		bounded &= m.sets * FLOW_RECORDS <= min(64 * max(queues[i], 4U), 65536U);
 	}
-	unit_ok(bounded, "growing moves at most 4096 records, and ends at 64 a queue or 65536");
+	unit_ok(bounded, "growing moves at most 2048 records, and ends at 64 a queue or 65536");
 }
 
 UNIT_TESTS

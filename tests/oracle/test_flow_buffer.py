@@ -271,7 +271,7 @@ def test_throughput_of_a_flow_is_remembered_while_others_have_its_queue(fails: i
         short_flows(w, 100)
         w.fail_alloc(0)
         short_flows(w, 300)
-        # The first table has 4 records per queue. For 200 flows it is too small.
+        # The first table has 2 records per queue. For 200 flows it is too small.
         assert w.named()["records"] == 64 * 8
         before = measured(w, 1, 50)
         recalled = w.named()["recalled"]

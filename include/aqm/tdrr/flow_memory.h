@@ -20,9 +20,9 @@
  * short flows cannot push out the records of flows that send more.
  *
  * A qdisc starts without records. The first table comes when one is missing, and a table
- * that is sixteen times as large when flow_memory_is_short(). The owner allocates both
- * outside of the datapath. With 1024 queues or more they have 4096 and 65536 records,
- * with fewer queues 4 and 64 per queue.
+ * that is 32 times as large when flow_memory_is_short(). The owner allocates both
+ * outside of the datapath. With 1024 queues or more they have 2048 and 65536 records,
+ * with fewer queues 2 and 64 per queue.
  *
  * A record has the logarithm of a forward-decayed throughput as throughput_index.h has it:
  * the number of its octave, modulo 2^12, and the 20 bits that follow its highest one. A
@@ -47,8 +47,8 @@
 #define FLOW_MEMORY_PERIOD	16	/* half-lives in which losses are counted */
 #define FLOW_MEMORY_LOSSES	4	/* more than one for so many sets are too many */
 /* The first table has at most so many sets, so that growing moves few records. */
-#define FLOW_MEMORY_FIRST	512U
-#define FLOW_MEMORY_TIMES	16	/* size of the second table, in first ones */
+#define FLOW_MEMORY_FIRST	256U
+#define FLOW_MEMORY_TIMES	32	/* size of the second table, in first ones */
 
 /**
  * struct flow_record_set - eight records; a cache line
@@ -221,7 +221,7 @@ static inline bool flow_memory_is_short(struct flow_memory *m)
 /* Return the sets of the next larger table for @queues; 0: there is none. */
 static inline u32 flow_memory_next(const struct flow_memory *m, u32 queues)
 {
-	u32 first = clamp(queues / 2, 1U, FLOW_MEMORY_FIRST);
+	u32 first = clamp(queues / 4, 1U, FLOW_MEMORY_FIRST);
 
 	if (!m->sets)
 		return first;
