@@ -29,7 +29,7 @@ KRELEASE = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/genera
 EXTMOD	= $(MAKE) -C $(KDIR) M=$(CURDIR) AQM_VERSION=$(AQM_VERSION) AQM_TESTS=$(AQM_TESTS)
 
 .PHONY: help headers modules plugins tools doctor install install-modules install-tools
-.PHONY: uninstall setup setup-sweeps setup-tests demo demo-picture ledger calibrate wheel kernels test try test-extra mutants-python test-drivers bench fuzz coverage mutants storm lint format check generate spec deb dist clean clean-cache
+.PHONY: uninstall setup setup-sweeps setup-tests demo demo-picture ledger calibrate release wheel kernels test try test-extra mutants-python test-drivers bench fuzz coverage mutants storm lint format check generate spec deb dist clean clean-cache
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -155,6 +155,9 @@ ledger: setup ## write docs/results from the claims and results that are in the 
 
 calibrate: setup ## run the lab beside theory, for docs/results/calibration.md
 	netns-scenarios/calibrate
+
+release: setup-tests ## write wheel, sources, Debian packages and checksums to build/release
+	tools/release $(BUILD)/release
 
 wheel: setup ## build the wheel that needs no compiler: build/dist
 	tools/wheel

@@ -122,9 +122,8 @@ def update(suite: str, arch: str = "", *, source: bool = False) -> list[str]:
     return options
 
 
-def apt_get(words: list[str], options: list[str]) -> None:
-    """Run apt-get in the cache. Raise LabError with its error message."""
-    target = CACHE / "dl"
+def apt_get(words: list[str], options: list[str], target: Path = CACHE / "dl") -> None:
+    """Run apt-get in the directory TARGET. Raise LabError with its error message."""
     target.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
         [need("apt-get", "apt"), *options, *words],
@@ -175,14 +174,19 @@ def download(package: str, suites: tuple[str, ...]) -> Path:
     raise LabError(f"cannot fetch {package}:\n  {reasons}")
 
 
+def source_files(package: str, suite: str, folder: Path) -> None:
+    """Fetch all files of a source package in SUITE into FOLDER."""
+    apt_get(["source", "--download-only", "-q", package], update(suite, source=True), folder)
+
+
 def download_source(package: str, suite: str) -> Path:
     """Fetch the upstream archive of a source package in SUITE, unless the cache has it already."""
-    ready = list((CACHE / "dl").glob(f"{package}_*.orig.tar.*"))
+    target = CACHE / "dl"
+    ready = list(target.glob(f"{package}_*.orig.tar.*"))
     if not ready:
         say(f"fetching the source of {package} from Debian {suite}")
-        options = update(suite, source=True)
-        apt_get(["source", "--download-only", "-q", package], options)
-        ready = list((CACHE / "dl").glob(f"{package}_*.orig.tar.*"))
+        source_files(package, suite, target)
+        ready = list(target.glob(f"{package}_*.orig.tar.*"))
     if not ready:
         raise LabError(f"apt-get did not download the source of {package}")
     return max(ready, key=lambda path: path.stat().st_mtime)
