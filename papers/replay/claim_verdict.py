@@ -31,19 +31,28 @@ import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any
 
 from aqmlab.measure.derived_metrics import Absent, metric_of
 from aqmlab.report import intervals
 
-from .claims import FOLDS, Ablation, Claim, Selection
+from .claim_types import FOLDS, Ablation, Claim, Selection
 from .row import Row
 from .search import MIXED
 
-CONFIRMED, CONTRADICTED, INCONCLUSIVE = "confirmed", "contradicted", "inconclusive"
-BETTER, UNDETERMINED = "better than published", "undetermined"
-ANOTHER = "not the paper's algorithm"
-VERDICTS = (CONFIRMED, BETTER, CONTRADICTED, UNDETERMINED, ANOTHER, INCONCLUSIVE)
+
+class Decision(StrEnum):
+    """What a verdict says of a claim."""
+
+    CONFIRMED = "confirmed"
+    BETTER = "better than published"
+    CONTRADICTED = "contradicted"
+    UNDETERMINED = "undetermined"
+    ANOTHER = "not the paper's algorithm"
+    INCONCLUSIVE = "inconclusive"
+
+
 ACROSS = "the interval lies across a bound"
 LEAST_SEEDS = 3
 
@@ -56,7 +65,7 @@ class ClaimVerdict:
     p: one-sided p-value of the side of the nearest bound, if there are enough seeds
     """
 
-    verdict: str
+    verdict: Decision
     value: intervals.Mean | None
     seeds: int
     cells: Sequence[Row]
@@ -168,11 +177,11 @@ def judge(
         if claim.against and math.isnan(value):
             no_ratio = f"no ratio to {claim.against.of}: both have 0 under seed {seed}"
     if not values:
-        return ClaimVerdict(INCONCLUSIVE, None, 0, used, missing)
+        return ClaimVerdict(Decision.INCONCLUSIVE, None, 0, used, missing)
     if math.inf in values and 0 in values:
         no_ratio = "a seed has 0, and another a ratio to 0"
     if no_ratio:
-        return ClaimVerdict(INCONCLUSIVE, None, len(values), used, no_ratio)
+        return ClaimVerdict(Decision.INCONCLUSIVE, None, len(values), used, no_ratio)
     low, high, inverse = claim.low, claim.high, math.inf in values
     if inverse:
         values = [1 / value for value in values]
@@ -181,7 +190,7 @@ def judge(
     mean = replace(intervals.mean(values), inverse=inverse)
     if len(values) < LEAST_SEEDS:
         return ClaimVerdict(
-            INCONCLUSIVE,
+            Decision.INCONCLUSIVE,
             mean,
             len(values),
             used,
@@ -189,7 +198,7 @@ def judge(
         )
     if differs := versions(used):
         return ClaimVerdict(
-            INCONCLUSIVE, mean, len(values), used, f"cells by two versions of {differs}"
+            Decision.INCONCLUSIVE, mean, len(values), used, f"cells by two versions of {differs}"
         )
     log = claim.on_log_scale and min(values) > 0
     if log:
@@ -202,7 +211,7 @@ def judge(
     if log and not inverse:
         mean = intervals.Mean(math.exp(compared.value), compared.half, log=True)
     judged = ClaimVerdict(
-        INCONCLUSIVE,
+        Decision.INCONCLUSIVE,
         mean,
         len(values),
         used,
@@ -211,9 +220,9 @@ def judge(
     )
     least, most = compared.value - compared.half, compared.value + compared.half
     if low <= least and most <= high:
-        return replace(judged, verdict=CONFIRMED)
+        return replace(judged, verdict=Decision.CONFIRMED)
     if most < low or least > high:
-        return replace(judged, verdict=CONTRADICTED)
+        return replace(judged, verdict=Decision.CONTRADICTED)
     return replace(judged, why_not=ACROSS)
 
 
@@ -229,7 +238,7 @@ def moved(claim: Claim, cells: Sequence[Row]) -> bool:
 
 def _ran(judged: ClaimVerdict) -> bool:
     """Return whether an ablation ran as often as a verdict needs."""
-    return judged.verdict in (CONFIRMED, CONTRADICTED) or judged.why_not == ACROSS
+    return judged.verdict in (Decision.CONFIRMED, Decision.CONTRADICTED) or judged.why_not == ACROSS
 
 
 def explained(
@@ -240,28 +249,30 @@ def explained(
     ablations: the claim's, each with its verdict
     """
     if claim.stand_in:
-        return replace(judged, verdict=ANOTHER, why_not=claim.stand_in)
-    if judged.verdict not in (CONFIRMED, CONTRADICTED) or not judged.value:
+        return replace(judged, verdict=Decision.ANOTHER, why_not=claim.stand_in)
+    if judged.verdict not in (Decision.CONFIRMED, Decision.CONTRADICTED) or not judged.value:
         return judged
     for others, says in (
-        (CONTRADICTED, "contradicted"),
-        (CONFIRMED, "confirmed"),
-        (INCONCLUSIVE, "undecided"),
+        (Decision.CONTRADICTED, "contradicted"),
+        (Decision.CONFIRMED, "confirmed"),
+        (Decision.INCONCLUSIVE, "undecided"),
     ):
         for ablation, other in ablations:
             if (
                 ablation.open
                 and _ran(other)
                 and other.verdict == others != judged.verdict
-                and not (judged.verdict == CONFIRMED and others == INCONCLUSIVE)
+                and not (judged.verdict == Decision.CONFIRMED and others == Decision.INCONCLUSIVE)
             ):
                 why = f"the paper leaves {ablation.open} open; {says} with {ablation.change}"
-                return replace(judged, verdict=UNDETERMINED, why_not=why)
-    if judged.verdict == CONFIRMED:
+                return replace(judged, verdict=Decision.UNDETERMINED, why_not=why)
+    if judged.verdict == Decision.CONFIRMED:
         return judged
     if claim.open:
-        return replace(judged, verdict=UNDETERMINED, why_not=f"the paper leaves {claim.open} open")
+        return replace(
+            judged, verdict=Decision.UNDETERMINED, why_not=f"the paper leaves {claim.open} open"
+        )
     above = (judged.value.value > claim.high) != judged.value.inverse
     if claim.better == ("higher" if above else "lower"):
-        return replace(judged, verdict=BETTER)
+        return replace(judged, verdict=Decision.BETTER)
     return judged

@@ -11,7 +11,7 @@ from typing import Any
 from aqmlab.exceptions import nearest
 from aqmlab.run.params import Value
 
-from . import claims, search
+from . import claim_types, search
 
 #: Keys that an experiment copies from the experiment that `like` names.
 WORKLOAD = ("scenario", "set", "axes", "where", "search")
@@ -94,7 +94,7 @@ def wheres(
     quick look. Raises ValueError if no cell of the experiment can match."""
     parts = []
     for part in one.get("where", ()):
-        disciplines_, at = part.get("disciplines", []), claims.lists(part.get("at", {}))
+        disciplines_, at = part.get("disciplines", []), claim_types.lists(part.get("at", {}))
         mistakes = [
             *(set(disciplines_) - set(one["disciplines"])),
             *(set(part.get("tcp_profiles", ())) - set(profiles)),

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .claim_verdict import CONFIRMED, CONTRADICTED, INCONCLUSIVE, ClaimVerdict
+from .claim_verdict import ClaimVerdict, Decision
 from .judgement import Judgement, calibrates
 
 OURS = "as we ran it"
@@ -30,7 +30,7 @@ class Setting:
     """
 
     name: str
-    counts: Mapping[str, int]
+    counts: Mapping[Decision, int]
     missing: int
 
 
@@ -45,7 +45,10 @@ class Figure:
 
 def _setting(name: str, verdicts: Sequence[ClaimVerdict | None]) -> Setting:
     ran = Counter(one.verdict for one in verdicts if one and one.value)
-    counts = {verdict: ran[verdict] for verdict in (CONFIRMED, CONTRADICTED, INCONCLUSIVE)}
+    counts = {
+        verdict: ran[verdict]
+        for verdict in (Decision.CONFIRMED, Decision.CONTRADICTED, Decision.INCONCLUSIVE)
+    }
     return Setting(name, counts, len(verdicts) - sum(counts.values()))
 
 

@@ -12,16 +12,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from . import claim_verdict, claims
-from .claim_verdict import (
-    ANOTHER,
-    CONFIRMED,
-    CONTRADICTED,
-    INCONCLUSIVE,
-    LEAST_SEEDS,
-    VERDICTS,
-    ClaimVerdict,
-)
-from .claims import Ablation, Claim
+from .claim_types import Ablation, Claim
+from .claim_verdict import LEAST_SEEDS, ClaimVerdict, Decision
 from .paper import Paper, load
 from .row import Row
 
@@ -63,15 +55,17 @@ class Judgement:
             claim.id
             for claim in self.claims
             if self.plain[claim.id].seeds > LEAST_SEEDS
-            and self.plain[claim.id].verdict != INCONCLUSIVE
-            and self._judged(claim, LEAST_SEEDS).verdict == INCONCLUSIVE
+            and self.plain[claim.id].verdict != Decision.INCONCLUSIVE
+            and self._judged(claim, LEAST_SEEDS).verdict == Decision.INCONCLUSIVE
         ]
 
     def _verdict(self, claim: Claim) -> ClaimVerdict:
         judged = self.plain[claim.id]
         if judged.value and claim_verdict.moved(claim, judged.cells):
             return replace(
-                judged, verdict=INCONCLUSIVE, why_not="its bounds are younger than the runs"
+                judged,
+                verdict=Decision.INCONCLUSIVE,
+                why_not="its bounds are younger than the runs",
             )
         return claim_verdict.explained(claim, judged, self.ablations[claim.id])
 
@@ -92,7 +86,7 @@ class Judgement:
         p = {
             key: judged.p
             for key, judged in self.verdicts.items()
-            if judged.verdict != ANOTHER and judged.p is not None
+            if judged.verdict != Decision.ANOTHER and judged.p is not None
         }
         return dict(zip(p, map(float, false_discovery_control(list(p.values()))), strict=True))
 
@@ -136,14 +130,14 @@ def of(paper: Paper) -> Judgement:
 def tally(judged: Iterable[ClaimVerdict]) -> dict[str, int]:
     """Count the claims with each verdict."""
     found = Counter(one.verdict for one in judged)
-    return {one: found[one] for one in VERDICTS}
+    return {one: found[one] for one in Decision}
 
 
 def tally_of_causes(judged: Iterable[tuple[Claim, ClaimVerdict]]) -> dict[str, int]:
     """Count as tally(), but claims with one phenomenon and one verdict once."""
     causes = {(one.verdict, claim.phenomenon or claim.id) for claim, one in judged}
     found = Counter(verdict for verdict, _ in causes)
-    return {one: found[one] for one in VERDICTS}
+    return {one: found[one] for one in Decision}
 
 
 def holds_for_all(one: Judgement) -> list[str]:
@@ -154,9 +148,9 @@ def holds_for_all(one: Judgement) -> list[str]:
     return [
         key
         for key, judged in one.verdicts.items()
-        if judged.verdict == CONFIRMED
+        if judged.verdict == Decision.CONFIRMED
         and not any(
-            other.verdict == CONTRADICTED
+            other.verdict == Decision.CONTRADICTED
             for ablation, other in one.ablations[key]
             if ablation.of_discipline and not ablation.broken
         )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from aqmlab import ROOT
 
-from . import claim_verdict, claims, judgement, pages
+from . import claim_verdict, claims, judgement, page_model, pages
 from .paper import Paper, load, names
 from .row import Row
 
@@ -35,12 +35,12 @@ def quick(paper: Paper, rows: Sequence[Row]) -> str:
     return "\n".join(out)
 
 
-def models() -> list[pages.PageModel]:
+def models() -> list[page_model.PageModel]:
     """Compute the model of each paper."""
-    return [pages.PageModel(judgement.of(load(name))) for name in names()]
+    return [page_model.PageModel(judgement.of(load(name))) for name in names()]
 
 
-def files(every: Sequence[pages.PageModel]) -> dict[str, str]:
+def files(every: Sequence[page_model.PageModel]) -> dict[str, str]:
     """Render everything in docs/results: texts by file name."""
     pages_by_name = pages.overview(every)
     for one in every:

@@ -37,13 +37,13 @@ from pathlib import Path
 from typing import Any
 
 from aqmlab import ROOT
-from aqmlab.compare import demo_workloads, sweep
+from aqmlab.compare import demo_workloads, sweep_job
 from aqmlab.exceptions import nearest
 from aqmlab.run.packets import frame_bytes
 from aqmlab.run.params import Value
 from aqmlab.run.scenario import find
 
-from . import claims, schema, search, store
+from . import claim_types, claims, schema, search, store
 from .experiment import Experiment, wheres, with_workloads
 from .row import Row
 
@@ -213,7 +213,7 @@ def words(
         experiment.scenario,
         "--qdisc",
         discipline.format(**fields),
-        *sweep.settings(values),
+        *sweep_job.settings(values),
         "--seed",
         str(seed),
     )
@@ -255,7 +255,7 @@ def load(name: str, *, quick: bool = False, profile: str = OWN) -> Paper:
                     seeds=own,
                     first=one.get("first_seed", text.get("first_seed", 1)),
                     others=min(own, one.get("others", own)),
-                    flows=claims.lists(one.get("flows", {})),
+                    flows=claim_types.lists(one.get("flows", {})),
                     step_s=one.get("step_s", 0),
                     delay=one.get("delay", False),
                     lengths=one.get("lengths", ()),

@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from aqmlab import ROOT
-from aqmlab.compare import sweep
+from aqmlab.compare import forks, sweep, sweep_job
 from aqmlab.exceptions import UserError, unknown
 from aqmlab.report import html_report, load_runs
 from aqmlab.run.params import Value
 
 from . import claims, ledger, rows, search, store, time_plots
-from .claims import Claim
+from .claim_types import Claim
 from .paper import OWN, Cell, Paper, load, names
 from .row import Row
 
@@ -138,7 +138,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if failed:
         print(
             f"paper: {len(failed)} runs failed, {failed[0]} first: "
-            f"{sweep.reason(failed[0].parent, failed[0].name)}",
+            f"{forks.reason(failed[0].parent, failed[0].name)}",
             file=sys.stderr,
         )
     return 1 if failed else 0
@@ -272,8 +272,8 @@ def _runs(
     if not cells:
         return []
     jobs = {
-        name: sweep.Job(
-            sweep.from_anywhere(cell.words),
+        name: sweep_job.Job(
+            sweep_job.from_anywhere(cell.words),
             cell.discipline,
             int(cell.at["buffer"]) if "buffer" in cell.at else None,
         )

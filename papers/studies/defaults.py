@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aqmlab import ROOT
-from aqmlab.compare import sweep
+from aqmlab.compare import sweep, sweep_job
 from aqmlab.qdiscs.metadata import all_metadata
 
 PFIFO = "pfifo limit 1000"
@@ -78,15 +78,15 @@ def name_of(qdisc: str, rate: Rate, seed: int) -> str:
     return f"{qdisc.format(rate=rate.mbps)}-{rate.mbps}{offloads}-{seed}".replace(" ", "_")
 
 
-def jobs(qdiscs: Iterable[str], rates: Sequence[Rate]) -> dict[str, sweep.Job]:
+def jobs(qdiscs: Iterable[str], rates: Sequence[Rate]) -> dict[str, sweep_job.Job]:
     """The runs of these at these, by the name of their directory."""
     made = {}
     for qdisc in qdiscs:
         for rate in rates:
             given = qdisc.format(rate=rate.mbps)
-            words = sweep.settings({"rate": rate.mbps, "rtt": rate.rtt_ms, **rate.more})
+            words = sweep_job.settings({"rate": rate.mbps, "rtt": rate.rtt_ms, **rate.more})
             for seed in range(1, rate.seeds + 1):
-                made[name_of(qdisc, rate, seed)] = sweep.Job(
+                made[name_of(qdisc, rate, seed)] = sweep_job.Job(
                     ["first-use", "--qdisc", given, *words, "--seed", str(seed)], given
                 )
     return made

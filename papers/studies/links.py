@@ -17,7 +17,7 @@ from statistics import mean
 from typing import Any
 
 from aqmlab import ROOT
-from aqmlab.compare import sweep
+from aqmlab.compare import sweep, sweep_job
 from aqmlab.qdiscs.metadata import all_metadata
 
 FLOWS = (1, 100)
@@ -132,7 +132,7 @@ def directory(kind: str, link: LinkCase, given: bool, seed: int) -> str:
     return "-".join(words)
 
 
-def jobs(kinds: Iterable[str], links: Iterable[LinkCase]) -> dict[str, sweep.Job]:
+def jobs(kinds: Iterable[str], links: Iterable[LinkCase]) -> dict[str, sweep_job.Job]:
     """Return the runs of each kind on each link, with its defaults and with the rate given."""
     made = {}
     links = list(links)
@@ -145,11 +145,11 @@ def jobs(kinds: Iterable[str], links: Iterable[LinkCase]) -> dict[str, sweep.Job
                         "first-use",
                         "--qdisc",
                         qdisc,
-                        *sweep.settings(settings),
+                        *sweep_job.settings(settings),
                         "--seed",
                         str(seed),
                     ]
-                    made[directory(kind, link, given, seed)] = sweep.Job(words, qdisc)
+                    made[directory(kind, link, given, seed)] = sweep_job.Job(words, qdisc)
     return made
 
 

@@ -15,7 +15,7 @@ from statistics import mean
 from typing import Any
 
 from aqmlab import ROOT
-from aqmlab.compare import sweep
+from aqmlab.compare import sweep, sweep_job
 from aqmlab.report import intervals
 
 TIME_CONSTANTS_MS = (30, 100, 300, 1000, 10000)
@@ -34,11 +34,11 @@ def name_of(qdisc: str, rtts: Rtts, seed: int) -> str:
     return f"{qdisc} {rtts[0]}-{rtts[1]}ms seed {seed}".replace(" ", "_")
 
 
-def job(qdisc: str, rtts: Rtts, seed: int) -> sweep.Job:
+def job(qdisc: str, rtts: Rtts, seed: int) -> sweep_job.Job:
     """One run."""
     values = {**SETTINGS, "near_rtt": rtts[0], "far_rtt": rtts[1]}
-    return sweep.Job(
-        ["multi-rtt", "--qdisc", qdisc, *sweep.settings(values), "--seed", str(seed)], qdisc
+    return sweep_job.Job(
+        ["multi-rtt", "--qdisc", qdisc, *sweep_job.settings(values), "--seed", str(seed)], qdisc
     )
 
 

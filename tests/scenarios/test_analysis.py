@@ -14,7 +14,7 @@ import pytest
 from aqmlab.measure import iperf3, logs, qdisc_state, result
 from aqmlab.measure.metrics import jain, marked, summarize, window
 from aqmlab.qdiscs import xstats
-from aqmlab.report import intervals
+from aqmlab.report import columns, intervals
 from aqmlab.run.execute import Cost
 from replay import rows
 from tests.scenarios import handmade
@@ -280,11 +280,11 @@ def test_intervals_use_the_t_distribution(freedom: int, t: float) -> None:
 
 
 def test_combine_keeps_the_shape() -> None:
-    combined = intervals.combine(
+    combined = columns.combine(
         [{"a": 1, "b": {"c": 2.0, "d": None}}, {"a": 3, "b": {"c": 4.0, "d": 5}}]
     )
     assert combined == {"a": 2.0, "b": {"c": 3.0, "d": None}}
-    assert intervals.combine([{"a": {"b": 1}}, {"a": None}]) == {"a": None}
+    assert columns.combine([{"a": {"b": 1}}, {"a": None}]) == {"a": None}
 
 
 def test_row_of_the_comparison(run: Path) -> None:
@@ -293,14 +293,14 @@ def test_row_of_the_comparison(run: Path) -> None:
         result.write(run, Cost(1.0, 0.5))
         results.append(logs.load_result(run))
         results[-1]["summary"]["utilization"] = utilization
-    row = intervals.DisciplineRow("pfifo", 200, results).as_json()
+    row = columns.DisciplineRow("pfifo", 200, results).as_json()
     assert (row["qdisc"], row["buffer"], row["seeds"]) == ("pfifo", 200, [1, 1, 1])
     assert row["summary"]["utilization"] == pytest.approx(0.8)
     # in the unit that the key names: t * 10 % / sqrt(3)
     assert row["ci95"]["utilization, %"] == pytest.approx(4.302653 * 10 / math.sqrt(3), rel=1e-6)
-    head, _, line, end = intervals.text_table(
-        [intervals.DisciplineRow("pfifo", 200, results)]
-    ).split("\n")
+    head, _, line, end = columns.text_table([columns.DisciplineRow("pfifo", 200, results)]).split(
+        "\n"
+    )
     assert (head, end) == ("buffer 200 packets", "")
     assert line.startswith("  pfifo      80.0 ±24.8  ")
 
@@ -308,7 +308,7 @@ def test_row_of_the_comparison(run: Path) -> None:
 def test_goodput_over_no_fair_share_is_none(run: Path) -> None:
     result.write(run, Cost(1.0, 0.5))
     made = logs.load_result(run)
-    column = intervals.column_of("goodput / fair share")
+    column = columns.column_of("goodput / fair share")
     assert column.get(made) == pytest.approx(140 / 250)
     for name in ("fair_share_bps", "goodput_bps"):
         assert column.get({**made, "summary": {**made["summary"], name: None}}) is None
@@ -321,7 +321,7 @@ def test_mean_of_requests_weighs_each_request_alike() -> None:
         "none": {"mean": None, "completed": 0},
     }
     groups = {name: {"completion_s": one} for name, one in times.items()}
-    column = intervals.column_of("request mean")
+    column = columns.column_of("request mean")
     assert column.get({"groups": {**groups, "bulk": {"completion_s": None}}}) == 2
     assert column.get({"groups": {"bulk": {"completion_s": None}}}) is None
 
@@ -330,8 +330,8 @@ def test_mean_is_null_if_a_seed_lacks_the_metric(run: Path) -> None:
     result.write(run, Cost(1.0, 0.5))
     knows, does_not = logs.load_result(run), logs.load_result(run)
     does_not["summary"] |= {"goodput_bps": None, "sd_over_fair_share": None}
-    row = intervals.DisciplineRow("pfifo", None, [knows, does_not])
-    assert row.cell(intervals.column_of("sd")) is None
+    row = columns.DisciplineRow("pfifo", None, [knows, does_not])
+    assert row.cell(columns.column_of("sd")) is None
     told = row.as_json()
     assert told["summary"]["goodput_bps"] is None
     assert told["ci95"]["sd / fair share, %"] is None
@@ -339,7 +339,7 @@ def test_mean_is_null_if_a_seed_lacks_the_metric(run: Path) -> None:
     assert told["ci95"]["utilization, %"] == 0
     # utilization, Jain's index, two delays and drops are left
     shown = "pfifo 80.0 ±0.0 0.8448 ±0.0000 20.00 ±0.00 39.60 ±0.00 5 ±0"
-    assert intervals.text_table([row]).splitlines()[1].split() == shown.split()
+    assert columns.text_table([row]).splitlines()[1].split() == shown.split()
 
 
 def _stream(end: float, count: int) -> dict[str, float]:

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from aqmlab import ROOT
-from replay import calibration, ledger, paper
+from replay import calibration, ledger, paper, predictions
 
 
-@pytest.mark.parametrize("name", [name for name, cell in calibration.CELLS.items() if cell.quick])
+@pytest.mark.parametrize("name", [name for name, cell in predictions.CELLS.items() if cell.quick])
 def test_the_lab_follows_theory(name: str, tmp_path: Path) -> None:
-    words = calibration.CELLS[name].job(1).words
+    words = predictions.CELLS[name].job(1).words
     done = subprocess.run(
         [ROOT / "netns-scenarios" / "run", *words, "--out", tmp_path / "r"],
         capture_output=True,
@@ -25,12 +25,12 @@ def test_the_lab_follows_theory(name: str, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     result = json.loads((tmp_path / "r" / "result.json").read_text())
-    for law in calibration.LAWS:
+    for law in predictions.LAWS:
         if law.cell == name:
             assert law.measured(result) == pytest.approx(law.theory(result), rel=law.within)
 
 
-@pytest.mark.parametrize("at", range(len(calibration.LAWS)))
+@pytest.mark.parametrize("at", range(len(predictions.LAWS)))
 def test_the_page_states_an_error_that_is_accepted(at: int) -> None:
     line = calibration.lines()[at]
     assert abs(line.error) <= line.law.within
@@ -63,7 +63,7 @@ def test_laws_by_hand() -> None:
         "summary": {"dropped": 10, "sent": 1490, "queue_delay_ms": {"mean": 20}},
         "groups": {"all": {"rtt_ms": 80, "goodput_bps": {"mean": 15 * 1460 * 8 / 0.1}}},
     }
-    by_head = {law.head: law for law in calibration.LAWS}
+    by_head = {law.head: law for law in predictions.LAWS}
     root, red = by_head["TCP's square-root law"], by_head["RED's equilibrium"]
     assert root.theory(result) == pytest.approx(1.752)
     assert root.measured(result) == pytest.approx(1.752)

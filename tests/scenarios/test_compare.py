@@ -15,8 +15,15 @@ from typing import Any
 
 import pytest
 
-from aqmlab.compare import command as compare
-from aqmlab.compare import demo_workloads, regression, variants, workload_sets
+from aqmlab.compare import (
+    command,
+    demo_workloads,
+    regression,
+    variants,
+    verdicts,
+    wanted,
+    workload_sets,
+)
 from aqmlab.exceptions import UserError
 from aqmlab.report.load_runs import Run, Section
 from aqmlab.run.params import resolve
@@ -59,7 +66,7 @@ def words(mine: list[tuple[float, float]], other: list[tuple[float, float]]) -> 
             for name, several in (("mine", mine), ("other", other))
         },
     )
-    return {one.column.title: one.word for one in compare.verdicts([section], ["mine"])}
+    return {one.column.title: one.word for one in verdicts.verdicts([section], ["mine"])}
 
 
 @pytest.mark.parametrize(
@@ -88,7 +95,7 @@ def test_a_verdict_needs_all_seeds_and_a_difference_that_counts(
     delay: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(compare, "WORKLOADS", {"dumbbell": SMALL})
+    monkeypatch.setattr(wanted, "WORKLOADS", {"dumbbell": SMALL})
     found = words(mine, other)
     assert found["goodput / fair share, %"] == goodput
     assert found["probe delay p50, ms"] == found["probe delay p99, ms"] == delay
@@ -127,8 +134,8 @@ def test_a_mistake_is_named_before_a_boot(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(compare.engines, "run", lambda *_: pytest.fail("booted"))
-    assert compare.main([*given, "--out", str(tmp_path / "out")]) == 2
+    monkeypatch.setattr(wanted.engines, "run", lambda *_: pytest.fail("booted"))
+    assert command.main([*given, "--out", str(tmp_path / "out")]) == 2
     assert said in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
@@ -136,17 +143,17 @@ def test_a_mistake_is_named_before_a_boot(
 def test_a_wrong_option_is_named_before_a_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert compare.main(["--mine", "fq_codel limt {buffer}", "--out", str(tmp_path / "out")]) == 2
+    assert command.main(["--mine", "fq_codel limt {buffer}", "--out", str(tmp_path / "out")]) == 2
     assert 'What is "limt"?' in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
 def test_each_workload_has_mainlines_baselines_unless_others_are_named() -> None:
     for workload in demo_workloads.WORKLOADS.values():
-        usual = {one.name.split()[0] for one in compare.others_in(workload, [])}
+        usual = {one.name.split()[0] for one in wanted.others_in(workload, [])}
         assert {"pfifo", "red", "fq_codel", "cake", "dualpi2"} <= usual
         assert not usual & {path.stem.removeprefix("sch_") for path in ROOT.glob("sch_*.c")}
-        named = compare.others_in(workload, ["tdrr", "choke", "pfifo limit {buffer}"])
+        named = wanted.others_in(workload, ["tdrr", "choke", "pfifo limit {buffer}"])
         assert [one.name for one in named] == ["tdrr", "choke", "pfifo limit {buffer}"]
         assert named[2].qdisc(7) == "pfifo limit 7"
 
@@ -266,8 +273,8 @@ def test_trace_replaces_the_rate_of_a_workload(tmp_path: Path) -> None:
 
 
 def compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *given: str) -> list[dict[str, str]]:
-    monkeypatch.setattr(compare, "WORKLOADS", {"dumbbell": SMALL})
-    assert compare.main([*given, "--out", str(tmp_path)]) == 0
+    monkeypatch.setattr(wanted, "WORKLOADS", {"dumbbell": SMALL})
+    assert command.main([*given, "--out", str(tmp_path)]) == 0
     assert (tmp_path / "report.html").exists()
     with (tmp_path / "verdicts.csv").open() as file:
         return list(csv.DictReader(file))
@@ -347,14 +354,14 @@ def test_a_version_that_is_worse_than_its_base_has_an_exit_status(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The second version differs by nothing, and the third has a much longer queue."""
-    monkeypatch.setattr(compare, "WORKLOADS", {"dumbbell": SMALL})
+    monkeypatch.setattr(wanted, "WORKLOADS", {"dumbbell": SMALL})
     base = str(tmp_path / "base")
     words = ("--seeds", "2", "--mine")
-    assert compare.main([*words, "pfifo limit 20", "--against", "pfifo", "--out", base]) == 0
+    assert command.main([*words, "pfifo limit 20", "--against", "pfifo", "--out", base]) == 0
     check = ("--base", base, "--worse-than", "20%", *words)
     for limit, status, failures in ((20, 0, 0), (200, 3, 1)):
         out = tmp_path / str(limit)
-        assert compare.main([*check, f"pfifo limit {limit}", "--out", str(out)]) == status
+        assert command.main([*check, f"pfifo limit {limit}", "--out", str(out)]) == status
         suite = ET.parse(out / "junit.xml").getroot()
         assert int(suite.get("tests", 0)) >= 5
         failed = [case.get("name") for case in suite if case.find("failure") is not None]
@@ -363,8 +370,8 @@ def test_a_version_that_is_worse_than_its_base_has_an_exit_status(
     said = capsys.readouterr().err
     assert "probe delay p99, ms of pfifo (yours) is more than 20 % worse than of base: " in said
     other = replace(SMALL, settings={**SMALL.settings, "flows": 9})
-    monkeypatch.setattr(compare, "WORKLOADS", {"dumbbell": other})
-    assert compare.main([*check, "pfifo limit 20", "--out", str(tmp_path / "other")]) == 2
+    monkeypatch.setattr(wanted, "WORKLOADS", {"dumbbell": other})
+    assert command.main([*check, "pfifo limit 20", "--out", str(tmp_path / "other")]) == 2
     assert "has flows=8, and this comparison flows=9" in capsys.readouterr().err
 
 
@@ -376,7 +383,7 @@ def judged(mine: list[float], other: list[float], most: float) -> list[tuple[boo
             for name, several in (("mine", mine), ("other", other))
         },
     )
-    found = regression.judge([section], compare.METRICS, ["mine"], most)
+    found = regression.judge([section], verdicts.METRICS, ["mine"], most)
     return [(one.worse, one.perhaps) for one in found if one.column.title.startswith("goodput")]
 
 

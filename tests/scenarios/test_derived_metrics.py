@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from aqmlab.measure.derived_metrics import DERIVED, choke_theory, metric_of
-from replay import claims
+from replay import claim_types, claims
 from replay.claim_verdict import by_cell, measure
 
 #: The link has 10 Mb/s. A UDP flow sends 20 Mb/s and gets 4. Ten TCP flows get 0.5 each.
@@ -204,4 +204,4 @@ def test_points_are_compared_before_aggregation(more: dict[str, Any], folded: fl
 
 
 def test_one_ratio_to_almost_zero_does_not_dominate_a_median() -> None:
-    assert claims.FOLDS["median"]([2.0, 5e4, 1.0]) == 2.0
+    assert claim_types.FOLDS["median"]([2.0, 5e4, 1.0]) == 2.0

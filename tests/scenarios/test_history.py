@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from aqmlab import ROOT
-from replay import claims, paper, store
+from replay import claim_types, claims, paper, store
 from replay.experiment import with_workloads
 
 
@@ -68,7 +68,7 @@ def bounds(name: str, at: str) -> Mapping[str, str]:
     listed = text.get("claim", ())  # a list until 2026-11
     try:
         return {
-            one["id"]: claims.bounds_of(one)
+            one["id"]: claim_types.bounds_of(one)
             for one in (listed if isinstance(listed, list) else claims.written_out(text))
         }
     except ValueError:

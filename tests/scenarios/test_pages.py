@@ -122,7 +122,7 @@ def test_findings_have_the_use_of_a_link_with_three_tcps() -> None:
     (own,) = (one for one in models() if one.name == "kantawala2001")
     (today,) = (
         pages.PageModel(one.judged)
-        for one in own.one.profiles
+        for one in own.judgement.profiles
         if one.judged.paper.profile == "today"
     )
     for name, *numbers in table:
@@ -137,7 +137,7 @@ def test_findings_have_chokes_bounds_and_shares() -> None:
     by_name = {one.name: one for one in models()}
     (paced,) = (
         pages.PageModel(one.judged)
-        for one in by_name["today"].one.profiles
+        for one in by_name["today"].judgement.profiles
         if one.judged.paper.profile == "paced"
     )
     table = re.findall(

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from aqmlab.report import picture, scatter, styles
-from aqmlab.report.intervals import DisciplineRow, column_of
+from aqmlab.report.columns import DisciplineRow, column_of
 from aqmlab.report.load_runs import Run, Section
 
 SVG = "{http://www.w3.org/2000/svg}"

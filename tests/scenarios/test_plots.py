@@ -16,7 +16,7 @@ import pytest
 
 from aqmlab.compare import sweep
 from aqmlab.measure import time_series as lines_of
-from aqmlab.report import svg_plots
+from aqmlab.report import looks, svg_plots
 from replay import judgement, pages, paper, paper_plots, run_cells, store, time_plots
 from replay.paper import Paper
 from tests.scenarios import handmade
@@ -212,8 +212,8 @@ def test_every_stored_time_series_is_used_and_has_provenance(name: str) -> None:
 
 def test_eighteen_lines_look_different() -> None:
     """They differ in color or in the shape of the mark."""
-    assert len(set(svg_plots.looks_of([f"line {i}" for i in range(18)]).values())) == 18
-    assert len(set(svg_plots.MARKS.values())) == len(svg_plots.MARKS)
+    assert len(set(looks.looks_of([f"line {i}" for i in range(18)]).values())) == 18
+    assert len(set(looks.MARKS.values())) == len(looks.MARKS)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from replay import ranking
+from replay import questions, ranking
 from replay.paper import Paper, load
 
 COMPARISON = {
@@ -22,7 +22,7 @@ COMPARISON = {
 
 def ranked(
     made_up: Paper, values: dict[str, tuple[float, ...]], *comparisons: dict[str, Any]
-) -> ranking.Ranked:
+) -> questions.Ranked:
     """Rank disciplines by the percentage of the link that they used. values: by seed"""
     one = replace(made_up.experiments[0], disciplines=list(values), others=3)
     question = {
@@ -42,7 +42,7 @@ def ranked(
         for seed, use in enumerate(by_seed, 1)
         for buffer in (100, 200)
     ]
-    (found,) = ranking.ranked(
+    (found,) = questions.ranked(
         replace(made_up, experiments=[one], text={"question": [question]}), rows
     )
     return found
@@ -79,9 +79,9 @@ def test_each_cell_has_an_interval_and_a_verdict(made_up: Paper) -> None:
     found = ranked(made_up, THREE)
     ((comparison, measured),) = zip(found.comparisons, found.every, strict=True)
     # 1, 2 and 3: sd 1; Student's t for two degrees of freedom is 4.303; 4.303 / sqrt(3) = 2.5.
-    assert ranking.cell_of(comparison, measured, "cake") == ("2.0 ±2.5", "best")
-    assert ranking.cell_of(comparison, measured, "qsdrr") == ("51.0 ±2.5", "worse")
-    assert ranking.cell_of(comparison, measured, "tdrr") == ("", "")
+    assert questions.cell_of(comparison, measured, "cake") == ("2.0 ±2.5", "best")
+    assert questions.cell_of(comparison, measured, "qsdrr") == ("51.0 ±2.5", "worse")
+    assert questions.cell_of(comparison, measured, "tdrr") == ("", "")
 
 
 @pytest.mark.parametrize(
@@ -124,12 +124,12 @@ def test_a_comparison_can_be_of_another_papers_experiment() -> None:
     """tdrr's goodputs deviate least, by the rows of papers/buffers."""
     at = {"flows": 64, "per_flow": 0.25}
     found = ranking.rank(
-        {
-            "paper": "buffers",
-            "experiment": "share",
-            "at": at,
-            "metric": "summary.sd_over_fair_share",
-        },
+        ranking.MetricComparison(
+            paper="buffers",
+            experiment="share",
+            at=at,
+            metric="summary.sd_over_fair_share",
+        ),
         load("today"),
         [],
     )
@@ -167,7 +167,7 @@ def test_two_disciplines_are_compared_at_each_point(
 ) -> None:
     metric = {"what": "use", "metric": "summary.utilization", "most": most}
     found = ranking.pairs(made_up, made_up.rows(), mine, other, "one", [metric])
-    assert [(pair.comparison["at"], pair.word) for pair in found] == [
+    assert [(pair.comparison.at, pair.word) for pair in found] == [
         ({"buffer": 100}, word),
         ({"buffer": 200}, word),
     ]
@@ -189,16 +189,16 @@ def test_the_comparisons_of_questions_are_made_in_experiments_with_a_prefix(made
 def test_one_for_all_took_part_everywhere_and_is_avoided_nowhere(made_up: Paper) -> None:
     first = ranked(made_up, {"cake": (1, 1, 1), "sfq": (1.2,) * 3, "tdrr": (9, 9, 9)})
     second = ranked(made_up, {"sfq": (2, 2, 2), "cake": (2, 2, 2), "lqd": (1.8,) * 3})
-    assert ranking.one_for_all([first, second]) == ["cake"]
-    assert ranking.one_for_all([first, ranked(made_up, {"sfq": (1, 1, 1), "cake": (5, 5, 5)})]) == [
-        "sfq"
-    ]
+    assert questions.one_for_all([first, second]) == ["cake"]
+    assert questions.one_for_all(
+        [first, ranked(made_up, {"sfq": (1, 1, 1), "cake": (5, 5, 5)})]
+    ) == ["sfq"]
 
 
 def test_the_advice_is_in_the_best_set() -> None:
     """The advice in papers/today is written by a person."""
     today = load("today")
-    for question in ranking.ranked(today, today.rows()):
+    for question in questions.ranked(today, today.rows()):
         assert question.text["use"], question.text["head"]
         assert set(question.text["use"]) <= set(question.best), question.text["head"]
         assert set(question.text["avoid"]) == set(question.avoided), question.text["head"]

@@ -17,7 +17,7 @@ import pytest
 
 from aqmlab.exceptions import UserError
 from aqmlab.measure import logs, result
-from aqmlab.report import cards, comparison, html_report, intervals, load_runs
+from aqmlab.report import cards, columns, comparison, html_report, intervals, load_runs
 from aqmlab.run.execute import Cost
 from replay import run_cells
 from tests.scenarios import handmade
@@ -112,7 +112,7 @@ def read_back(*directories: Path) -> Page:
 
 COLUMNS = [
     column.title
-    for column in intervals.COLUMNS
+    for column in columns.COLUMNS
     if "probe" not in column.title and "request" not in column.title
 ]
 
@@ -195,10 +195,10 @@ def test_interval_stays_within_what_is_possible(
     assert intervals.Mean(value, half).interval(top) == pytest.approx(ends)
 
 
-def rows_with(**values: Sequence[float]) -> list[intervals.DisciplineRow]:
+def rows_with(**values: Sequence[float]) -> list[columns.DisciplineRow]:
     """Return rows of disciplines with these deviations, in parts of the fair share, by seed."""
     return [
-        intervals.DisciplineRow(
+        columns.DisciplineRow(
             name,
             None,
             [
@@ -215,8 +215,8 @@ def rows_with(**values: Sequence[float]) -> list[intervals.DisciplineRow]:
     ]
 
 
-def words(rows: Sequence[intervals.DisciplineRow]) -> dict[str, str]:
-    return comparison.verdicts(comparison.candidates(rows, intervals.column_of("sd")))
+def words(rows: Sequence[columns.DisciplineRow]) -> dict[str, str]:
+    return comparison.verdicts(comparison.candidates(rows, columns.column_of("sd")))
 
 
 def test_verdicts_are_taken_seed_by_seed() -> None:
@@ -280,7 +280,7 @@ def test_cells_have_verdicts_and_the_card_names_the_disciplines(tmp_path: Path) 
 def test_summary_names_the_disciplines_that_are_good_in_most_workloads() -> None:
     def card_of(best: str, *ties: str) -> cards.Card:
         named = [cards.Named(name, "", "") for name in (best, *ties)]
-        return cards.Card(intervals.column_of("sd"), named[:1], named[1:], [], [], [], seeds=3)
+        return cards.Card(columns.column_of("sd"), named[:1], named[1:], [], [], [], seeds=3)
 
     assert cards.summary([card_of("a"), card_of("b", "a"), card_of("c")]) == (
         "No discipline is best everywhere. In 2 of 3 workloads a is best, or as good as the best."

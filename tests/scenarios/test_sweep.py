@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from aqmlab.compare import demo, demo_workloads, sweep
+from aqmlab.compare import demo, demo_workloads, sweep, sweep_job
 from aqmlab.report import load_runs
 from aqmlab.run.params import resolve
 from aqmlab.run.scenario import compose, find
@@ -31,7 +31,7 @@ def test_warnings_of_runs_are_shown_once_with_the_first_run() -> None:
     assert sweep._warnings(results) == {"the qdisc dropped some, so it lost": ["one", "two"]}
 
 
-def all_jobs() -> dict[str, dict[str, sweep.Job]]:
+def all_jobs() -> dict[str, dict[str, sweep_job.Job]]:
     return {
         "demo": demo.jobs(),
         "defaults": (
@@ -138,10 +138,10 @@ def test_advice_that_the_runs_contradict_is_reported(monkeypatch: pytest.MonkeyP
 
 
 def test_failed_run_affects_no_other_run_and_keeps_results(tmp_path: Path) -> None:
-    short = sweep.settings({"flows": 2, "rate": 10, "warmup": 0, "duration": 1})
+    short = sweep_job.settings({"flows": 2, "rate": 10, "warmup": 0, "duration": 1})
     jobs = {
-        "good": sweep.Job(["dumbbell", "--qdisc", "pfifo limit 9", *short], "first in", 9),
-        "bad": sweep.Job(["dumbbell", "--qdisc", "pfifo limit x", *short], "mistaken", 9),
+        "good": sweep_job.Job(["dumbbell", "--qdisc", "pfifo limit 9", *short], "first in", 9),
+        "bad": sweep_job.Job(["dumbbell", "--qdisc", "pfifo limit x", *short], "mistaken", 9),
     }
     args = sweep.parser("x", "x", ROOT / "out", resume=True).parse_args(
         ["--out", str(tmp_path), "--jobs", "1"]
@@ -179,8 +179,8 @@ def test_failed_run_affects_no_other_run_and_keeps_results(tmp_path: Path) -> No
         assert (tmp_path / "long.incomplete").exists()
         raise ValueError(name)
 
-    jobs["long"] = sweep.Job(
-        ["dumbbell", "--qdisc", "pfifo limit 7", *sweep.settings({"duration": 36_000})],
+    jobs["long"] = sweep_job.Job(
+        ["dumbbell", "--qdisc", "pfifo limit 7", *sweep_job.settings({"duration": 36_000})],
         "an hour or more",
         9,
     )

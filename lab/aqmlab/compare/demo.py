@@ -13,10 +13,10 @@ from pathlib import Path
 
 from aqmlab.report import load_runs, picture
 from aqmlab.report.cards import card, text
-from aqmlab.report.intervals import text_table
+from aqmlab.report.columns import text_table
 from labkit.paths import OUT
 
-from . import sweep
+from . import forks, sweep, sweep_job
 from .demo_workloads import WORKLOADS, Discipline, Workload
 
 SEEDS = (1, 2, 3)
@@ -28,7 +28,7 @@ def jobs_of(
     disciplines: Iterable[Discipline],
     seeds: Iterable[int],
     words: Sequence[str] = (),
-) -> dict[str, sweep.Job]:
+) -> dict[str, sweep_job.Job]:
     """Return the runs of some disciplines in a workload, by the name of their directory.
 
     name: of the workload
@@ -36,14 +36,14 @@ def jobs_of(
     """
     seeds = [*seeds]
     return {
-        "-".join([name, *re.findall(r"[\w.=%]+", one.name), str(buffer), str(seed)]): sweep.Job(
+        "-".join([name, *re.findall(r"[\w.=%]+", one.name), str(buffer), str(seed)]): sweep_job.Job(
             [
                 workload.scenario,
                 "--qdisc",
                 one.qdisc(buffer),
                 "--seed",
                 str(seed),
-                *sweep.settings(workload.settings),
+                *sweep_job.settings(workload.settings),
                 *words,
             ],
             one.name,
@@ -56,7 +56,7 @@ def jobs_of(
     }
 
 
-def jobs() -> dict[str, sweep.Job]:
+def jobs() -> dict[str, sweep_job.Job]:
     """All runs, by the name of their directory."""
     return {
         directory: job
@@ -68,7 +68,7 @@ def jobs() -> dict[str, sweep.Job]:
 def run_and_report(
     args: argparse.Namespace,
     prog: str,
-    wanted: Mapping[str, sweep.Job],
+    wanted: Mapping[str, sweep_job.Job],
     about: Mapping[str, Mapping[str, str]],
 ) -> list[load_runs.Section]:
     """Make the runs that are missing, and write their report. Return them as sections.
@@ -83,7 +83,7 @@ def run_and_report(
     if failed := [name for name in wanted if name not in done]:
         raise SystemExit(
             f"{prog}: {len(failed)} of {len(wanted)} runs failed, {failed[0]} first: "
-            f"{sweep.reason(args.out, failed[0])}"
+            f"{forks.reason(args.out, failed[0])}"
         )
     found = load_runs.collect([args.out])
     write_report(args.out / "report.html", found)

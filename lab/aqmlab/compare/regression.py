@@ -13,8 +13,8 @@ from typing import Any
 
 from aqmlab.exceptions import UserError
 from aqmlab.measure import logs
+from aqmlab.report.columns import Column
 from aqmlab.report.comparison import candidates
-from aqmlab.report.intervals import Column
 from aqmlab.report.load_runs import Run, Section
 
 BASE = "base"

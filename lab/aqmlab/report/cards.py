@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .comparison import AVOID, BEST, TIE, UNDECIDED, WORSE, Candidate, candidates, verdicts
-from .intervals import Column, DisciplineRow, column_of
+from .columns import Column, DisciplineRow, column_of
+from .comparison import Candidate, Verdict, candidates, verdicts
 from .load_runs import Section
 
 
@@ -91,18 +91,18 @@ def interval_text(low: float, high: float, column: Column) -> str:
 
 
 def _why(
-    one: Candidate, words: Mapping[str, str], found: Sequence[Candidate], column: Column
+    one: Candidate, words: Mapping[str, Verdict], found: Sequence[Candidate], column: Column
 ) -> str:
     """Return why a discipline is not where its mean would put it, or "".
 
     Candidates are sorted by their means, except that the excluded ones come last.
     """
     word = words.get(one.name)
-    if word == AVOID and one.out:
+    if word == Verdict.AVOID and one.out:
         return "at most half of the best goodput"
     better = [other for other in found if one.sign * (one.mean.value - other.mean.value) > 0]
-    if word in (UNDECIDED, TIE) and any(
-        words[other.name] in (WORSE, AVOID) and not other.out for other in better
+    if word in (Verdict.UNDECIDED, Verdict.TIE) and any(
+        words[other.name] in (Verdict.WORSE, Verdict.AVOID) and not other.out for other in better
     ):
         ends = (
             f"{end * column.scale:.{column.digits}f}" for end in (min(one.values), max(one.values))
@@ -129,7 +129,7 @@ def card(section: Section) -> Card | None:
         )
     best, ties, undecided, worse, avoid = (
         [named[name] for name in words if words[name] == word]
-        for word in (BEST, TIE, UNDECIDED, WORSE, AVOID)
+        for word in (Verdict.BEST, Verdict.TIE, Verdict.UNDECIDED, Verdict.WORSE, Verdict.AVOID)
     )
     return Card(column, best, ties, undecided, worse, avoid, len(found[0].values))
 

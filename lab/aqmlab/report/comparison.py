@@ -9,17 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
-from . import intervals
+from . import columns, intervals
 
 #: Part of the best discipline's value.
 MARGIN = 0.05
 ETHERNET_HEADER = 14  # bytes
-BEST, TIE, UNDECIDED, WORSE, AVOID = "best", "tie", "inconclusive", "worse", "avoid"
-BETTER, INDISTINCT = "better", "not distinguishable"
+
+
+class Verdict(StrEnum):
+    """How a discipline compares with the best one, or with another one."""
+
+    BEST = "best"
+    TIE = "tie"
+    UNDECIDED = "inconclusive"
+    WORSE = "worse"
+    AVOID = "avoid"
+    BETTER = "better"
+    INDISTINCT = "not distinguishable"
+
+
 #: Verdicts on disciplines that are not known to be worse than the best.
-NOT_WORSE = frozenset({TIE, UNDECIDED})
+NOT_WORSE = frozenset({Verdict.TIE, Verdict.UNDECIDED})
 
 
 @dataclass(frozen=True)
@@ -52,20 +65,22 @@ class Candidate:
         limits = [worst(times * other, other + self.sign * self.floor) for other in best.values]
         return intervals.beyond(self.values, limits, self.sign)
 
-    def verdict_against(self, best: Candidate) -> str:
+    def verdict_against(self, best: Candidate) -> Verdict:
         """Return TIE, UNDECIDED or WORSE."""
         if self.out:
-            return WORSE
+            return Verdict.WORSE
         beyond = self.beyond(best, 1 + self.sign * MARGIN)
         if self is best or beyond.value + beyond.half <= 0:
-            return TIE
-        return WORSE if beyond.value - beyond.half > 0 else UNDECIDED
+            return Verdict.TIE
+        return Verdict.WORSE if beyond.value - beyond.half > 0 else Verdict.UNDECIDED
 
-    def against(self, other: Candidate) -> str:
+    def against(self, other: Candidate) -> Verdict:
         """Return BETTER, WORSE or INDISTINCT."""
-        if self.verdict_against(other) == WORSE:
-            return WORSE
-        return BETTER if other.verdict_against(self) == WORSE else INDISTINCT
+        if self.verdict_against(other) == Verdict.WORSE:
+            return Verdict.WORSE
+        return (
+            Verdict.BETTER if other.verdict_against(self) == Verdict.WORSE else Verdict.INDISTINCT
+        )
 
     def half_as_good(self, best: Candidate) -> bool:
         """Return whether it is at most half as good as the best, or excluded."""
@@ -80,7 +95,7 @@ def packet_ms(result: Mapping[str, Any]) -> float:
 
 
 def candidates(
-    rows: Sequence[intervals.DisciplineRow], column: intervals.Column, out: Collection[str] = ()
+    rows: Sequence[columns.DisciplineRow], column: columns.Column, out: Collection[str] = ()
 ) -> list[Candidate]:
     """Return the disciplines that have a metric, with the seeds that all of them have, best first.
 
@@ -98,7 +113,7 @@ def candidates(
     return sorted(found, key=lambda one: (one.out, one.sign * one.mean.value))
 
 
-def verdicts(found: Sequence[Candidate]) -> dict[str, str]:
+def verdicts(found: Sequence[Candidate]) -> dict[str, Verdict]:
     """Return a verdict for each discipline by name, best first; empty for fewer than two.
 
     Nothing is BEST if no other discipline is worse.
@@ -107,6 +122,7 @@ def verdicts(found: Sequence[Candidate]) -> dict[str, str]:
         return {}
     best, *others = found
     words = {
-        one.name: AVOID if one.half_as_good(best) else one.verdict_against(best) for one in others
+        one.name: Verdict.AVOID if one.half_as_good(best) else one.verdict_against(best)
+        for one in others
     }
-    return {best.name: TIE if {*words.values()} <= NOT_WORSE else BEST} | words
+    return {best.name: Verdict.TIE if {*words.values()} <= NOT_WORSE else Verdict.BEST} | words

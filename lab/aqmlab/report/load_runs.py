@@ -20,7 +20,7 @@ from aqmlab.measure import logs
 from aqmlab.run import run_directory
 
 from . import interactive_plots
-from .intervals import DisciplineRow
+from .columns import DisciplineRow
 
 
 @dataclass(frozen=True)

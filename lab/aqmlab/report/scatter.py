@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from xml.sax.saxutils import escape
 
-from .intervals import Column, DisciplineRow, columns_of
+from .columns import Column, DisciplineRow, columns_of
 from .styles import Style
 from .svg_plots import decades, steps
 

@@ -13,8 +13,9 @@ from urllib.parse import quote
 from aqmlab.run.params import Param
 
 from .cards import interval_text
+from .columns import Column, DisciplineRow, columns_of, deep
 from .comparison import candidates, verdicts
-from .intervals import Column, DisciplineRow, columns_of, deep, known_mean
+from .intervals import known_mean
 from .load_runs import Section
 
 

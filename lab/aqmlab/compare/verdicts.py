@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Compare disciplines by each metric, and show the verdicts."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from aqmlab.report.columns import Column, align, column_of, deep
+from aqmlab.report.comparison import Verdict, candidates
+from aqmlab.report.load_runs import Section
+
+MARKS = {Verdict.BETTER: "+", Verdict.WORSE: "-", Verdict.INDISTINCT: " "}
+
+
+#: A workload without one of the groups has no such metric. The probe is a sparse flow of UDP.
+METRICS = (
+    *(
+        column_of(title)
+        for title in ("goodput", "sd", "probe delay p50", "probe delay p99", "probe loss")
+    ),
+    Column(
+        "tagged UDP loss, %",
+        "loss of tagged UDP",
+        lambda result: deep(result, "groups.tagged.loss"),
+        scale=100,
+        digits=2,
+        better=-1,
+        floor=0.001,
+        top=1.0,
+    ),
+    column_of("request mean"),
+)
+
+
+@dataclass(frozen=True)
+class PairVerdict:
+    """What a metric says of `mine` beside `other`: BETTER, WORSE or INDISTINCT."""
+
+    section: Section
+    column: Column
+    mine: str
+    other: str
+    word: Verdict
+
+
+def verdicts(sections: Sequence[Section], mine: Sequence[str]) -> Iterator[PairVerdict]:
+    """Compare each discipline of `mine` with each other one, by all metrics that both have."""
+    for section in sections:
+        for column in METRICS:
+            found = {one.name: one for one in candidates(section.rows, column)}
+            yield from (
+                PairVerdict(section, column, one, other, found[one].against(found[other]))
+                for one in mine
+                if one in found
+                for other in found
+                if other not in mine
+            )
+
+
+def table(section: Section, found: Sequence[PairVerdict], mine: Sequence[str]) -> str:
+    """Return one workload as text. If one discipline is compared, marks say how it fares."""
+    marks = {
+        (one.column.title, one.other): MARKS[one.word]
+        for one in found
+        if one.section is section and len(mine) == 1
+    }
+    rows = sorted(section.rows, key=lambda row: row.name not in mine)
+    shown = [column for column in METRICS if any(row.cell(column) for row in rows)]
+    cells = [["", *(column.title for column in shown)]]
+    for row in rows:
+        means = [(column, row.cell(column)) for column in shown]
+        cells.append(
+            [
+                row.name,
+                *(
+                    f"{one.text(column.scale, column.digits) if one else ''} "
+                    f"{marks.get((column.title, row.name), ' ')}"
+                    for column, one in means
+                ),
+            ]
+        )
+    return "\n".join(
+        [
+            f"{section.about['title']}: {section.any['scenario']}, buffer {section.buffer} packets",
+            *align(cells),
+            "",
+        ]
+    )
+
+
+def counts(found: Sequence[PairVerdict]) -> str:
+    """Return a table of how many verdicts each other discipline has, as text."""
+    many = len({one.mine for one in found}) > 1
+    by_pair: dict[tuple[str, str], Counter[Verdict]] = {}
+    for one in found:
+        by_pair.setdefault((one.mine, one.other), Counter())[one.word] += 1
+    words = (Verdict.BETTER, Verdict.WORSE, Verdict.INDISTINCT)
+    return "\n".join(
+        align(
+            [
+                [f"{found[0].mine} is" if not many else "", *words],
+                *(
+                    [
+                        f"than {other}" if not many else f"{mine} than {other}",
+                        *(str(by_word[word]) for word in words),
+                    ]
+                    for (mine, other), by_word in by_pair.items()
+                ),
+            ]
+        )
+    )
+
+
+def write_csv(path: Path, found: Sequence[PairVerdict]) -> None:
+    """Write all verdicts with means and half-widths of 95 % intervals, one per row."""
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(
+            [
+                "scenario",
+                "buffer",
+                "metric",
+                "mine",
+                "mean",
+                "ci95",
+                "other",
+                "other_mean",
+                "other_ci95",
+                "verdict",
+            ]
+        )
+        for one in found:
+            rows = {row.name: row for row in one.section.rows}
+            scale = one.column.scale
+            numbers = [
+                [name, mean.value * scale, mean.half * scale]
+                for name in (one.mine, one.other)
+                if (mean := rows[name].cell(one.column))
+            ]
+            writer.writerow(
+                [
+                    one.section.any["scenario"],
+                    one.section.buffer,
+                    one.column.title,
+                    *itertools.chain(*numbers),
+                    one.word,
+                ]
+            )

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Turn the options of `compare` into runs."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from aqmlab.exceptions import UserError, unknown
+from aqmlab.qdiscs import names
+from aqmlab.qdiscs.metadata import all_metadata
+from aqmlab.run.objects import Interface
+from aqmlab.run.queues import queue
+from aqmlab.run.render import qdisc_lines
+from labkit import engines, outside, trees
+from labkit.errors import LabError
+from labkit.request import Request
+
+from . import demo, sweep_job, variants, workload_sets
+from .demo_workloads import TODAY, WORKLOADS, Discipline, Workload, fields
+
+
+def known_kind(option: str, kind: str, modules: Sequence[Path]) -> None:
+    """Raise UserError if neither the lab's kernel nor a module has a kind."""
+    outer = [name for path in modules for name in outside.names(path, "sch_")]
+    if kind not in (known := {*names.ours(), *names.mainline(), *outer}):
+        raise unknown(f"qdisc for {option}", kind, known)
+
+
+def others_in(workload: Workload, against: Sequence[str]) -> list[Discipline]:
+    """Return the disciplines that mine is compared with; without `against` mainline's."""
+    mainline = {
+        kind: one for one in workload.rivals if (kind := one.name.split()[0]) not in all_metadata()
+    }
+    if not against:
+        return [*mainline.values()]
+    options = TODAY | {kind: card["DEMO"] for kind, card in all_metadata().items()}
+    found = []
+    for line in against:
+        kind, _, rest = line.partition(" ")
+        if rest:
+            found.append(replace(workload.line(kind, rest), name=line))
+        elif kind in mainline:
+            found.append(mainline[kind])
+        else:
+            found.append(workload.line(kind, options.get(kind, "")))
+    return found
+
+
+def on_kernels(
+    args: Any, workloads: Mapping[str, Workload], line: str, words: Sequence[str]
+) -> tuple[dict[str, sweep_job.Job], list[str]]:
+    """Return the runs of one qdisc on several kernels, and its name on the first of them."""
+    kind = line.split()[0]
+    called = {kernel: f"{args.name or kind} on {trees.label(kernel)}" for kernel in args.kernel}
+    if len({*called.values()}) < len(args.kernel):
+        raise UserError("--kernel: two of them are the same")
+    jobs: dict[str, sweep_job.Job] = {}
+    for key, workload in workloads.items():
+        one = workload.line(*line.split(" ", 1)) if " " in line else workload.line(line, "")
+        for kernel, name in called.items():
+            jobs |= demo.jobs_of(
+                key,
+                workload,
+                [replace(one, name=name)],
+                range(1, args.seeds + 1),
+                [*words, "--kernel", kernel],
+            )
+    return jobs, [called[args.kernel[0]]]
+
+
+def check_options(
+    lines: Sequence[str], modules: Sequence[Path], kernels: Sequence[str] = ("",)
+) -> None:
+    """Boot each kernel and add each qdisc to a device. Raises UserError with tc's complaint."""
+    script = ["exec 2>&1"]
+    for line in dict.fromkeys(lines):
+        commands = [f"tc {one}" for one in qdisc_lines(queue(Interface("", "lo"), "root", line))]
+        script += [f"{one} || {{ echo {shlex.quote(one)}; exit 1; }}" for one in commands]
+        script += ["tc qdisc del dev lo root"]
+    for kernel in kernels:
+        request = Request(["sh", "-c", "\n".join(script)], modules=modules, kernel=kernel)
+        try:
+            booted = engines.run(request, capture=True)
+        except LabError as error:
+            raise UserError(str(error)) from error
+        if booted.status:
+            raise UserError(
+                f"{booted.stdout.decode(errors='replace').strip()}\n"
+                "nothing was run" + (f"; {booted.reason}" if booted.reason else "")
+            )
+
+
+def wanted_workloads(args: Any) -> dict[str, Workload]:
+    """Return the workloads by name. Raises UserError."""
+    known = workload_sets.load(args.workloads) if args.workloads else WORKLOADS
+    for name in args.workload:
+        if name not in known:
+            raise unknown("workload", name, known)
+    return {
+        name: workload_sets.with_trace(one, args.trace) if args.trace else one
+        for name, one in known.items()
+        if name in (args.workload or known)
+    }
+
+
+def wanted_runs(
+    args: Any, workloads: Mapping[str, Workload]
+) -> tuple[dict[str, sweep_job.Job], list[str]]:
+    """Return all runs, and the names of the disciplines that are compared.
+
+    A name of --set is a placeholder of the line, or else a parameter of the runs.
+    Raises UserError.
+    """
+    for path in args.module:
+        try:
+            outside.check(path)
+        except LabError as error:
+            raise UserError(str(error)) from error
+    if not args.mine.split():
+        raise UserError('--mine: needs a kind, as in --mine "pfifo limit {buffer}"')
+    kind = args.mine.split()[0]
+    known_kind("--mine", kind, args.module)
+    against = [word.strip() for word in args.against.split(",") if word.strip()]
+    known = {*fields(1), "rate"}
+    for line in against:
+        known_kind("--against", line.split()[0], ())
+        if word := next((w for w in variants.placeholders(line) if w not in known), None):
+            raise unknown("placeholder in --against", word, known)
+    given = variants.choices(args.set)
+    wanted = variants.placeholders(args.mine)
+    of_line = {name: values for name, values in given.items() if name in wanted}
+    of_runs = {name: values for name, values in given.items() if name not in wanted}
+    if of_runs and (against or args.base or of_line):
+        raise UserError(
+            f"--set {next(iter(of_runs))}: compares the first value with the others, "
+            "so leave out --against, --base, and values for placeholders"
+        )
+    lines = variants.lines(args.mine, of_line, args.name or f"{kind} (yours)")
+    if len(args.kernel) > 1 and (against or args.base or given):
+        raise UserError(
+            "--kernel: several are compared with each other, so leave out --against, "
+            "--base and --set"
+        )
+    kernel = ["--kernel", *args.kernel] if len(args.kernel) == 1 else []
+    words = [word for path in args.module for word in ("--module", str(path.resolve()))]
+    if len(args.kernel) > 1:
+        return on_kernels(args, workloads, args.mine, words)
+    words += kernel
+    jobs: dict[str, sweep_job.Job] = {}
+    mine = [*lines]
+    for key, workload in workloads.items():
+        seeds = range(1, args.seeds + 1)
+        settings = variants.workloads(workload, of_runs, mine[0], args.module)
+        for name, one in settings.items():
+            disciplines = [
+                replace(
+                    one.line(*line.split(" ", 1)) if " " in line else one.line(line, ""),
+                    name=name if of_runs else called,
+                )
+                for called, line in lines.items()
+            ]
+            made = demo.jobs_of(key, one, disciplines, seeds, words)
+            jobs |= {job: replace(made[job], varied=[*of_runs]) for job in made}
+        if of_runs:
+            mine = [*settings][:1]
+        elif against or not args.base:
+            jobs |= demo.jobs_of(key, workload, others_in(workload, against), seeds, kernel)
+    if args.base and len(mine) > 1:
+        raise UserError(f"--base: {len(mine)} variants given, needs one")
+    return jobs, mine

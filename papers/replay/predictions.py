@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Predict metrics of runs by theory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from aqmlab.compare import sweep_job
+
+#: Bytes of payload and of the packet with its Ethernet header, of UDP and of TCP.
+UDP, UDP_FRAME, TCP, TCP_FRAME = 972, 1014, 1460, 1514
+
+Result = Mapping[str, Any]
+
+
+#: Linux's shortest retransmission timeout beyond the round trip.
+RTO_MIN_S = 0.2
+
+
+@dataclass(frozen=True)
+class CalibrationRun:
+    """A run: the words of `netns-scenarios/run`, without a seed. quick: a test runs it, too."""
+
+    scenario: str
+    qdisc: str
+    values: Mapping[str, float | str]
+    quick: bool = True
+
+    def job(self, seed: int) -> sweep_job.Job:
+        """Return the run with this seed."""
+        return sweep_job.Job(
+            [
+                self.scenario,
+                "--qdisc",
+                self.qdisc,
+                *sweep_job.settings(self.values),
+                "--seed",
+                str(seed),
+            ],
+            self.qdisc,
+        )
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What theory predicts for a cell.
+
+    head, setup: for people
+    theory, measured: functions of the cell's result
+    within: largest relative error that the page and the test accept
+    """
+
+    head: str
+    setup: str
+    cell: str
+    unit: str
+    theory: Callable[[Result], float]
+    measured: Callable[[Result], float]
+    within: float
+    digits: int = 3
+
+
+def _goodput_mbps(result: Result, group: str) -> float:
+    return float(result["groups"][group]["goodput_bps"]["mean"]) / 1e6
+
+
+def _tcp_mbps(result: Result) -> float:
+    (group,) = result["groups"]
+    return _goodput_mbps(result, group)
+
+
+def _drop_rate(result: Result) -> float:
+    summary = result["summary"]
+    return float(summary["dropped"] / (summary["dropped"] + summary["sent"]))
+
+
+def _rtt_s(result: Result) -> float:
+    (group,) = result["groups"].values()
+    return float(group["rtt_ms"] + result["summary"]["queue_delay_ms"]["mean"]) / 1e3
+
+
+def _window(result: Result) -> float:
+    return _tcp_mbps(result) * 1e6 * _rtt_s(result) / (8 * TCP)
+
+
+def _square_root_window(result: Result) -> float:
+    return math.sqrt(1.5 / _drop_rate(result))
+
+
+def _square_root_mbps(result: Result) -> float:
+    return _square_root_window(result) * 8 * TCP / _rtt_s(result) / 1e6
+
+
+def _padhye_mbps(result: Result) -> float:
+    """Padhye et al. 1998, equation 30, with an acknowledgement for each packet."""
+    p, rtt = _drop_rate(result), _rtt_s(result)
+    timeouts = min(1.0, 3 * math.sqrt(3 * p / 8)) * p * (1 + 32 * p * p)
+    return 8 * TCP / (rtt * math.sqrt(2 * p / 3) + (rtt + RTO_MIN_S) * timeouts) / 1e6
+
+
+def _drr(udp_mbps: float) -> CalibrationRun:
+    return CalibrationRun(
+        "udp-blast",
+        "qsdrr limit 200 flows 1024 nohysteresis",
+        {
+            "flows": 5,
+            "udp_flows": 2,
+            "rate": 3,
+            "udp_rate": udp_mbps,
+            "rtt": 50,
+            "warmup": 10,
+            "duration": 60,
+        },
+    )
+
+
+def _lossy(percent: float, *, quick: bool) -> CalibrationRun:
+    return CalibrationRun(
+        "dumbbell",
+        f"netem loss random {percent}% limit 10000",
+        {
+            "flows": 8,
+            "rate": 100,
+            "access": 1000,
+            "rtt": 80,
+            "cc": "reno",
+            "warmup": 10,
+            "duration": 120,
+        },
+        quick,
+    )
+
+
+CELLS = {
+    "delay-line": CalibrationRun(
+        "udp-blast",
+        "pfifo limit 100",
+        {
+            "flows": 0,
+            "udp_flows": 1,
+            "udp_rate": 0.1,
+            "rate": 10,
+            "rtt": 80,
+            "warmup": 1,
+            "duration": 20,
+        },
+    ),
+    "drr-low": _drr(0.3),
+    "drr-high": _drr(3),
+    "loss-0.5": _lossy(0.5, quick=True),
+    "loss-2": _lossy(2, quick=False),
+    "red": CalibrationRun(
+        "dumbbell",
+        "red limit 1514000 min 75700 max 227100 avpkt 1514 burst 84 "
+        "probability 0.1 bandwidth 10mbit",
+        {"flows": 12, "rate": 10, "rtt": 80, "cc": "reno", "warmup": 20, "duration": 120},
+        quick=False,
+    ),
+}
+
+
+LAWS = (
+    Prediction(
+        "a delay line",
+        "half of a round trip of 80 ms; one UDP flow of 0.1 Mb/s on an idle link",
+        "delay-line",
+        "ms",
+        lambda _: 40.0,
+        lambda result: float(result["groups"]["udp"]["delay_ms"]["p50"]),
+        0.005,
+        2,
+    ),
+    Prediction(
+        "max-min shares of deficit round robin",
+        "3 Mb/s; 5 TCP and 2 UDP flows; each UDP flow sends 0.3 Mb/s, less than its share",
+        "drr-low",
+        "Mb/s for each UDP flow",
+        lambda _: 0.3 * UDP / UDP_FRAME,
+        lambda result: _goodput_mbps(result, "udp"),
+        0.002,
+        4,
+    ),
+    Prediction(
+        "the same",
+        "each UDP flow sends 3 Mb/s",
+        "drr-high",
+        "Mb/s for each UDP flow",
+        lambda _: 3 / 7 * UDP / UDP_FRAME,
+        lambda result: _goodput_mbps(result, "udp"),
+        0.002,
+        4,
+    ),
+    Prediction(
+        "the same",
+        "as above",
+        "drr-high",
+        "Mb/s for each TCP flow",
+        lambda _: 3 / 7 * TCP / TCP_FRAME,
+        lambda result: _goodput_mbps(result, "tcp"),
+        # Data counts when it is in order. At each end of the window a flow may wait for a lost
+        # packet with its share of the queue behind it, 200 / 7 of its 2124 packets in 60 s.
+        0.013,
+        4,
+    ),
+    Prediction(
+        "TCP's square-root law",
+        "8 Reno flows, 80 ms, 0.5 % random loss",
+        "loss-0.5",
+        "Mb/s for each flow",
+        _square_root_mbps,
+        _tcp_mbps,
+        0.05,
+    ),
+    Prediction(
+        "the same, without timeouts",
+        "2 % random loss",
+        "loss-2",
+        "Mb/s for each flow",
+        _square_root_mbps,
+        _tcp_mbps,
+        0.15,
+    ),
+    Prediction(
+        "Padhye's law, with timeouts",
+        "2 % random loss",
+        "loss-2",
+        "Mb/s for each flow",
+        _padhye_mbps,
+        _tcp_mbps,
+        0.1,
+    ),
+    Prediction(
+        "RED's equilibrium",
+        "12 Reno flows, 10 Mb/s, 80 ms, thresholds of 50 and 150 packets: "
+        "the window that RED's drop rate allows",
+        "red",
+        "packets",
+        _square_root_window,
+        _window,
+        0.05,
+        1,
+    ),
+)
