@@ -303,6 +303,7 @@ static void qsdrr_moved(struct Qdisc *sch, const void *old)
 {
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
 
+	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
 	q->vars.by_length.entries = &qsdrr_flow(q->buffer.rounds.queues)->by_length;
 	q->vars.q = flow_buffer_moved(&q->buffer, old, q->vars.q);
 }

@@ -173,9 +173,11 @@ static noinline void tdrr_claimed(struct tdrr_sched_data *q, struct tdrr_flow *f
 	u32 level = flow_memory_level(&flow->sent);
 	struct flow_memory *m = &q->vars.memory;
 
-	if (m->sets)
+	if (m->sets) {
+		flow_memory_prefetch(m, ways->before);
 		flow_memory_recall(m, flow_ways_owner(ways, ways->claimed), &flow->sent,
 				   clock->half_life);
+	}
 	if (ways->before)
 		flow_memory_store(m, ways->before, level, clock);
 	if (flow_memory_is_short(m) && flow_memory_next(m, q->buffer.named)) {
@@ -389,24 +391,33 @@ static struct sk_buff *tdrr_evict(struct Qdisc *sch, bool again)
 	return aqm_queue_is_over(sch) ? tdrr_remove(sch, tdrr_victim(q)) : NULL;
 }
 
+/* Use another table of records; under the tree lock. Return: the table to free. */
+static struct flow_record_set *tdrr_switch(struct Qdisc *sch, struct flow_record_set *set,
+					   u32 sets)
+{
+	struct tdrr_sched_data *q = qdisc_priv(sch);
+
+	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
+	q->buffer.ways.heated = false;
+	return flow_memory_grow(&q->vars.memory, set, sets);
+}
+
 /* Allocate a larger table of records. */
 static void tdrr_grow(struct Qdisc *sch)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
-	struct flow_memory *m = &q->vars.memory;
 	struct flow_record_set *set;
 	u32 sets;
 
 	if (!READ_ONCE(q->vars.short_of_records))
 		return;
 	WRITE_ONCE(q->vars.short_of_records, false);
-	sets = flow_memory_next(m, q->buffer.named);
+	sets = flow_memory_next(&q->vars.memory, q->buffer.named);
 	set = kvcalloc(sets, sizeof(*set), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!set)
 		return;
 	sch_tree_lock(sch);
-	set = flow_memory_grow(m, set, sets);
-	q->buffer.ways.heated = false;
+	set = tdrr_switch(sch, set, sets);
 	sch_tree_unlock(sch);
 	kvfree(set);
 }
@@ -415,6 +426,7 @@ static void tdrr_moved(struct Qdisc *sch, const void *old)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
 
+	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
 	q->vars.by_throughput.scores = &tdrr_flow(q->buffer.rounds.queues)->sent;
 	q->vars.victim = flow_buffer_moved(&q->buffer, old, q->vars.victim);
 }

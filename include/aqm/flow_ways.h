@@ -4,8 +4,9 @@
  *
  * The queues form sets of eight, called ways as in a cache. A flow's hash names two
  * sets. A flow owns the way that carries its hash as a tag. A flow without a way claims
- * an empty queue of its two sets: one that no flow has claimed yet, or else any. The
- * first set comes before the second, and the search starts at the way that the hash names.
+ * an empty queue of its two sets: one that no flow has claimed yet, or else one of the
+ * set in which fewer queues hold packets, so that few sets become full. Otherwise the first set
+ * comes before the second. The search starts at the way that the hash names.
  *
  * A claimed queue keeps its debt. Its owner before is in @before, so that tdrr can store
  * and recall throughputs: <aqm/tdrr/flow_memory.h>. While tdrr has no memory for that, a
@@ -169,7 +170,8 @@ static inline u32 __flow_set_nearest(u8 ways, u32 first)
 
 /*
  * Rank the empty queues of a set: the number in the lowest three bits is the distance
- * from way @first, and the rest says how warm the queue is, 0 if no flow has claimed it.
+ * from way @first, and the rest is 0 if no flow has claimed the queue, or else says how
+ * warm it is, or how many queues of the set hold packets.
  *
  * Return: the rank of the one to take, the lowest; U32_MAX if all hold packets.
  */
@@ -183,7 +185,8 @@ static inline u32 __flow_set_coldest(const struct flow_ways *fw,
 	if (unclaimed)
 		return __flow_set_nearest(unclaimed, first);
 	if (!fw->heated)
-		return empty ? FLOW_WAYS + __flow_set_nearest(empty, first) : U32_MAX;
+		return empty ? (1 + hweight8(set->busy)) * FLOW_WAYS +
+			       __flow_set_nearest(empty, first) : U32_MAX;
 	for (; empty; empty &= empty - 1) {
 		way = __ffs(empty);
 		above = (u16)(set->heat[way] - fw->now);
@@ -216,11 +219,12 @@ static inline u32 __flow_ways_claim(struct flow_ways *fw, u32 number, u32 tag)
 	return number;
 }
 
-/* Find a flow's queue in its sets, or claim or share one. */
-static noinline u32 flow_ways_search(struct flow_ways *fw, u32 tag, u32 salt)
+/* Find a flow's queue in its sets, or claim or share one. @choices: number of its sets */
+static __always_inline u32 __flow_ways_search(struct flow_ways *fw, u32 tag, u32 salt,
+					      const u32 choices)
 {
-	u32 i, way, rank, best = U32_MAX, at = 0, mixed = tag, home = tag % FLOW_WAYS;
-	u32 choices = fw->more ? FLOW_WAYS_CHOICES : 2, set[FLOW_WAYS_CHOICES];
+	u32 set[FLOW_WAYS_CHOICES], mixed = tag, home = tag % FLOW_WAYS;
+	u32 i, way, rank, best = U32_MAX, at = 0;
 
 	for (i = 0; i < choices; i++) {
 		set[i] = i < 2 ? __flow_ways_set(fw, mixed) :
@@ -232,7 +236,7 @@ static noinline u32 flow_ways_search(struct flow_ways *fw, u32 tag, u32 salt)
 	}
 	if (unlikely(fw->set[set[0]].shared >> home & 1))
 		return __flow_ways_share(fw, set[0] * FLOW_WAYS + home);
-	for (i = 0; i < choices && best >= FLOW_WAYS; i++) {
+	for (i = 0; i < choices; i++) {
 		rank = __flow_set_coldest(fw, &fw->set[set[i]], home);
 		if (rank / FLOW_WAYS >= best / FLOW_WAYS)
 			continue;
@@ -242,6 +246,17 @@ static noinline u32 flow_ways_search(struct flow_ways *fw, u32 tag, u32 salt)
 	if (unlikely(best == U32_MAX))
 		return __flow_ways_share(fw, set[0] * FLOW_WAYS + home);
 	return __flow_ways_claim(fw, at * FLOW_WAYS + (home + best) % FLOW_WAYS, tag);
+}
+
+/* Two functions, because the compiler then needs no loops over sets. */
+static noinline u32 flow_ways_search(struct flow_ways *fw, u32 tag, u32 salt)
+{
+	return __flow_ways_search(fw, tag, salt, 2);
+}
+
+static noinline u32 flow_ways_search_more(struct flow_ways *fw, u32 tag, u32 salt)
+{
+	return __flow_ways_search(fw, tag, salt, FLOW_WAYS_CHOICES);
 }
 
 /**
@@ -261,6 +276,8 @@ static inline u32 flow_ways_find(struct flow_ways *fw, u32 hash, u32 salt)
 	fw->claimed = FLOW_WAYS_NONE;
 	if (likely(fw->set[set].tag[way] == tag))
 		return set * FLOW_WAYS + way;
+	if (unlikely(fw->more))
+		return flow_ways_search_more(fw, tag, salt);
 	return flow_ways_search(fw, tag, salt);
 }
 

@@ -228,7 +228,10 @@ static void a_refused_arrival_claims_nothing(void)
 	unit_ok(!lost, "and one of an owner costs it nothing (%u lost the queue)", lost);
 }
 
-/* From the way that the hash names on: first the queues that no flow has claimed. */
+/*
+ * From the way that the hash names on: first the queues that no flow has claimed, then
+ * those of the set with fewer queues that hold packets.
+ */
 static void without_heat_the_nearest_empty_queue_is_taken(void)
 {
 	u32 round, hash, first, one, two, i, wrong = 0;
@@ -250,7 +253,9 @@ static void without_heat_the_nearest_empty_queue_is_taken(void)
 			*heat(i) = unit_random();
 		}
 		for (i = 32; i--;) {
-			u32 number = (i / 8 % 2 ? two : one) + (first + i) % 8;
+			bool other = hweight8(sets[two / 8].busy) < hweight8(sets[one / 8].busy);
+			u32 number = ((i / 8 + (i >= 16 && other)) % 2 ? two : one) +
+				     (first + i) % 8;
 
 			if (!flow_ways_is_busy(&fw, number) && (i >= 16 || !*tag(number)))
 				want = number;

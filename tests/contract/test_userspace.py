@@ -450,6 +450,15 @@ def copy_of_the_tree(where: Path) -> Path:
     return where
 
 
+def crowd() -> list[str]:
+    """Return operations for which tables of flows grow: 1200 flows wait, and 3000 others pass."""
+    ops = ["d 100000", "o 1", "x limit 2000", *(f"e flow={n} len=100" for n in range(2000, 3200))]
+    ops += ["d 2000"]
+    for n in range(4000, 7000):
+        ops += [f"e flow={n} len=100", "d 1"]
+    return ops
+
+
 def expect_violation(kind: str, source: Path, below: Sequence[str]) -> None:
     """Fail unless busy traffic through a kind, built from the tree ``source``, is a Violation."""
     library = source.parent / f"lib{kind}.so"
@@ -461,7 +470,7 @@ def expect_violation(kind: str, source: Path, below: Sequence[str]) -> None:
         for seed in range(3):
             for parents in below:
                 with World(kind, OPTIONS[kind], below=parents, walk=True, lib=lib) as world:
-                    for op in traffic(kind, seed):
+                    for op in (*traffic(kind, seed), *crowd()):
                         world.do(op)
     print(caught.value)
 

@@ -36,6 +36,7 @@
 #include <linux/build_bug.h>
 #include <linux/kernel.h>
 #include <linux/minmax.h>
+#include <linux/prefetch.h>
 #include <linux/types.h>
 #include "throughput_index.h"
 
@@ -117,21 +118,37 @@ static inline struct flow_record_set *__flow_memory_of(const struct flow_memory 
 	return &m->set[(u64)tag * m->sets >> 32];
 }
 
-/* Return the number of the lowest record of a set. Set @least to its level, as above. */
+/*
+ * Return the lowest record of a set: its number in the lowest three bits, and how far its
+ * level is above that of one unit. Without branches, which nobody could predict.
+ */
 static inline u32 __flow_records_lowest(const struct flow_record_set *set,
-					u32 half_life, u32 *least)
+					u32 half_life)
 {
-	u32 i, above, lowest = 0;
+	u32 i, above, lowest = U32_MAX;
 
-	*least = U32_MAX;
 	for (i = 0; i < FLOW_RECORDS; i++) {
-		above = set->tag[i] ? __flow_memory_above(set->level[i], half_life) : 0;
-		if (above < *least) {
-			*least = above;
-			lowest = i;
-		}
+		above = __flow_memory_above(set->level[i], half_life);
+		above = set->tag[i] ? above : 0;
+		lowest = min(lowest, above * FLOW_RECORDS + i);
 	}
 	return lowest;
+}
+
+/* Return the number of the record with a tag; FLOW_RECORDS if there is none. */
+static inline u32 __flow_records_find(const struct flow_record_set *set, u32 tag)
+{
+	u32 i, found = FLOW_RECORDS;
+
+	for (i = 0; i < FLOW_RECORDS; i++)
+		found = set->tag[i] == tag ? i : found;
+	return found;
+}
+
+/* Fetch the records for a flow's tag, which no cache may have. */
+static inline void flow_memory_prefetch(const struct flow_memory *m, u32 tag)
+{
+	prefetch(__flow_memory_of(m, tag));
 }
 
 /**
@@ -147,16 +164,14 @@ static inline void flow_memory_recall(struct flow_memory *m, u32 tag,
 				      struct throughput_score *score, u32 half_life)
 {
 	struct flow_record_set *set = __flow_memory_of(m, tag);
-	u32 i, above;
+	u32 i = __flow_records_find(set, tag), above;
 
-	for (i = 0; i < FLOW_RECORDS && set->tag[i] != tag; i++)
-		;
 	if (i < FLOW_RECORDS) {
 		above = __flow_memory_above(set->level[i], half_life);
 		set->tag[i] = 0;
 		m->recalled++;
 	} else {
-		__flow_records_lowest(set, half_life, &above);
+		above = __flow_records_lowest(set, half_life) / FLOW_RECORDS;
 	}
 	__flow_memory_set(score, above, half_life);
 }
@@ -185,14 +200,15 @@ static inline void flow_memory_store(struct flow_memory *m, u32 tag, u32 level,
 	u32 half_life = clock->half_life;
 	u32 above = __flow_memory_above(level, half_life), lost = above;
 	struct flow_record_set *set;
-	u32 i;
+	u32 lowest;
 
 	if (m->sets) {
 		set = __flow_memory_of(m, tag);
-		i = __flow_records_lowest(set, half_life, &lost);
+		lowest = __flow_records_lowest(set, half_life);
+		lost = lowest / FLOW_RECORDS;
 		if (above >= lost) {
-			set->tag[i] = tag;
-			set->level[i] = level;
+			set->tag[lowest % FLOW_RECORDS] = tag;
+			set->level[lowest % FLOW_RECORDS] = level;
 		} else {
 			lost = above;
 		}

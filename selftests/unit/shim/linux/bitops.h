@@ -34,6 +34,11 @@ static inline int fls64(u64 x)
 	return x ? 64 - __builtin_clzll(x) : 0;
 }
 
+static inline unsigned int hweight8(u8 x)
+{
+	return __builtin_popcount(x);
+}
+
 static inline unsigned int hweight64(u64 x)
 {
 	return __builtin_popcountll(x);
