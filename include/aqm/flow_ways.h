@@ -219,14 +219,38 @@ static inline u32 __flow_ways_claim(struct flow_ways *fw, u32 number, u32 tag)
 	return number;
 }
 
-/* Find a flow's queue in its sets, or claim or share one. @choices: number of its sets */
-static __always_inline u32 __flow_ways_search(struct flow_ways *fw, u32 tag, u32 salt,
-					      const u32 choices)
+/* Find a flow's queue in its two sets, or claim or share one. */
+static noinline u32 flow_ways_search(struct flow_ways *fw, u32 tag, u32 salt)
+{
+	u32 home = tag % FLOW_WAYS, one = __flow_ways_set(fw, tag);
+	u32 two = __flow_ways_set(fw, flow_mix(tag, salt));
+	const struct flow_set *a = &fw->set[one], *b = &fw->set[two];
+	u32 way, rank, other;
+
+	way = __flow_set_find(a, tag);
+	if (way < FLOW_WAYS)
+		return one * FLOW_WAYS + way;
+	way = __flow_set_find(b, tag);
+	if (way < FLOW_WAYS)
+		return two * FLOW_WAYS + way;
+	if (unlikely(a->shared >> home & 1))
+		return __flow_ways_share(fw, one * FLOW_WAYS + home);
+	rank = __flow_set_coldest(fw, a, home);
+	other = __flow_set_coldest(fw, b, home);
+	if (unlikely(rank == U32_MAX && other == U32_MAX))
+		return __flow_ways_share(fw, one * FLOW_WAYS + home);
+	if (rank / FLOW_WAYS <= other / FLOW_WAYS)
+		return __flow_ways_claim(fw, one * FLOW_WAYS + (home + rank) % FLOW_WAYS, tag);
+	return __flow_ways_claim(fw, two * FLOW_WAYS + (home + other) % FLOW_WAYS, tag);
+}
+
+/* The same after sets were added, in four sets. */
+static noinline u32 flow_ways_search_more(struct flow_ways *fw, u32 tag, u32 salt)
 {
 	u32 set[FLOW_WAYS_CHOICES], mixed = tag, home = tag % FLOW_WAYS;
 	u32 i, way, rank, best = U32_MAX, at = 0;
 
-	for (i = 0; i < choices; i++) {
+	for (i = 0; i < FLOW_WAYS_CHOICES; i++) {
 		set[i] = i < 2 ? __flow_ways_set(fw, mixed) :
 				 fw->first + ((u64)mixed * fw->more >> 32);
 		mixed = flow_mix(mixed, salt);
@@ -236,7 +260,7 @@ static __always_inline u32 __flow_ways_search(struct flow_ways *fw, u32 tag, u32
 	}
 	if (unlikely(fw->set[set[0]].shared >> home & 1))
 		return __flow_ways_share(fw, set[0] * FLOW_WAYS + home);
-	for (i = 0; i < choices; i++) {
+	for (i = 0; i < FLOW_WAYS_CHOICES; i++) {
 		rank = __flow_set_coldest(fw, &fw->set[set[i]], home);
 		if (rank / FLOW_WAYS >= best / FLOW_WAYS)
 			continue;
@@ -246,17 +270,6 @@ static __always_inline u32 __flow_ways_search(struct flow_ways *fw, u32 tag, u32
 	if (unlikely(best == U32_MAX))
 		return __flow_ways_share(fw, set[0] * FLOW_WAYS + home);
 	return __flow_ways_claim(fw, at * FLOW_WAYS + (home + best) % FLOW_WAYS, tag);
-}
-
-/* Two functions, because the compiler then needs no loops over sets. */
-static noinline u32 flow_ways_search(struct flow_ways *fw, u32 tag, u32 salt)
-{
-	return __flow_ways_search(fw, tag, salt, 2);
-}
-
-static noinline u32 flow_ways_search_more(struct flow_ways *fw, u32 tag, u32 salt)
-{
-	return __flow_ways_search(fw, tag, salt, FLOW_WAYS_CHOICES);
 }
 
 /**
