@@ -90,6 +90,12 @@ class Runs:
         return self._of_flows(run_directory.PROGRESS, ())
 
     @functools.cached_property
+    def tcp(self) -> pd.DataFrame:
+        """The state of each TCP connection every `interval`: cwnd, ssthresh, srtt_ms, pacing_mbps,
+        delivered, retransmits and more. Empty unless the run has `tcp_state=True`."""
+        return self._of_flows(run_directory.TCP, ("time_s", "flow"))
+
+    @functools.cached_property
     def delays(self) -> pd.DataFrame:
         """One-way delay of UDP datagrams: sent_s, flow, delay_ms, group."""
         return self._of_flows(run_directory.DELAYS, ("sent_s", "flow", "delay_ms"))
@@ -152,6 +158,7 @@ def run(
     flavour: str = "",
     name: str = "",
     jobs: int | None = None,
+    tcp_state: bool = False,
     **settings: int | float | str | bool,
 ) -> Runs:
     """Run a scenario in the lab, in virtual time, and return its runs.
@@ -163,6 +170,7 @@ def run(
     kernel, flavour: of the lab, see docs/lab.md
     name: of the qdisc in plots, if not `qdisc` itself
     jobs: how many runs at a time; all processors by default
+    tcp_state: whether to log the state of TCP connections, see Runs.tcp
     settings: parameters of the scenario; True and False stand for on and off
 
     A run that was made before, from the same sources, is not made again.
@@ -183,6 +191,7 @@ def run(
         *(("--module", str(path)) for path in paths),
     ):
         words += [option, value] if value else []
+    words += ["--tcp-state"] if tcp_state else []
     numbers = [*range(1, seeds + 1)] if isinstance(seeds, int) else [*seeds]
     if not numbers:
         raise UserError("seeds: needs at least one")

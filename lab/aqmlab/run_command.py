@@ -110,6 +110,12 @@ def _parser() -> argparse.ArgumentParser:
         "with times of the run; may be repeated",
     )
     parser.add_argument(
+        "--tcp-state",
+        action="store_true",
+        help="write window, RTT, pacing rate, losses and more of each TCP connection to "
+        "DIR/tcp.csv, every `interval`",
+    )
+    parser.add_argument(
         "--list",
         action="store_true",
         help="show the named scenario, or all of them, with their parameters",
@@ -138,6 +144,7 @@ def default_out(scenario: Scenario, asked: Mapping[str, Any]) -> Path:
         "file": asked["file"],
     }
     given |= {"pcap": " ".join(asked.get("pcap", ()))}
+    given |= {"tcp-state": "on" if asked.get("tcp_state") else ""}
     given |= {"exec": " ".join(asked["exec"])}
     words = [
         asked["scenario"],
@@ -173,6 +180,7 @@ def _asked(
         "module": {str(path.resolve()): outside.hash_of(path) for path in args.module},
         **({"trace": recipe.traces} if recipe.traces else {}),
         **({"pcap": args.pcap} if args.pcap else {}),
+        **({"tcp_state": True} if args.tcp_state else {}),
         **{option: getattr(args, option) for option in LAB_OPTIONS},
     }
 
@@ -209,9 +217,12 @@ def _run(args: argparse.Namespace) -> None:
     for node in args.pcap:
         if node not in recipe.namespaces:
             raise unknown("node for --pcap", node, recipe.namespaces)
+    if args.tcp_state and recipe.generator != "flowgen":
+        raise UserError("--tcp-state: needs generator=flowgen")
     recipe = replace(
         recipe,
         captures=[*dict.fromkeys(args.pcap)],
+        tcp_state=args.tcp_state,
         needs_ecn=congestion_control.needing_ecn(recipe, args.module),
     )
     asked = _asked(args, found, settings, recipe)

@@ -133,6 +133,8 @@ class Commands:
             "--delays": self.path(run_directory.DELAYS),
             "--requests": self.path(run_directory.REQUESTS),
         }
+        if self.recipe["tcp_state"]:
+            options["--tcp"] = self.path(run_directory.TCP)
         words = [word for option in options.items() for word in option]
         return Step("flowgen", [self.tool("flowgen"), *words], wait=False)
 

@@ -78,7 +78,8 @@ class Recipe:
     flows: lines of flowgen's flow file. generator: flowgen or iperf3.
     memory_gib: of the guest, if it is one. share: directories that it needs beside the run's.
     programs, meters: of --exec, see programs.py. needs_ecn: congestion controls in it that do not
-    work without ECN. captures: namespaces whose packets are written to a file."""
+    work without ECN. captures: namespaces whose packets are written to a file. tcp_state: whether
+    the state of TCP connections is logged every interval."""
 
     namespaces: list[str]
     sysctls: dict[str, dict[str, str]]
@@ -100,6 +101,7 @@ class Recipe:
     share: list[str] = field(default_factory=list)
     needs_ecn: list[str] = field(default_factory=list)
     captures: list[str] = field(default_factory=list)
+    tcp_state: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """What json.dumps takes."""

@@ -35,6 +35,7 @@ NEW_RESULT = "result.json.new"
 FLOWS = "flows.txt"
 ENDS = "flows.csv"
 PROGRESS = "progress.csv"
+TCP = "tcp.csv"
 DATAGRAMS = "datagrams.csv"
 DELAYS = "delays.csv"
 REQUESTS = "requests.csv"
@@ -63,6 +64,7 @@ _OURS = {
     FLOWS,
     ENDS,
     PROGRESS,
+    TCP,
     DATAGRAMS,
     DELAYS,
     REQUESTS,

@@ -180,6 +180,7 @@ struct flowgen {
 	int64_t realtime_ns;
 	FILE *progress;
 	FILE *ends;
+	FILE *tcp;		/* NULL: not wanted */
 };
 
 extern struct flowgen run;
@@ -210,7 +211,8 @@ void run_flows(void);
 void flows_finish(void);
 
 /* logs.c */
-void logs_open(const char *progress, const char *ends);
+void logs_open(const char *progress, const char *ends, const char *tcp);
+void flow_tcp_row(const struct flow *f, int64_t at_ns);
 void logs_close(void);
 FILE *flow_log(struct flow_log *log);
 void flow_count(struct flow *f, const struct tcp_info *info);

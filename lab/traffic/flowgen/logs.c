@@ -16,7 +16,19 @@ static const char progress_columns[] = "time_s,flow,bytes";
 
 static const char ends_columns[] = ENDS_FLOW ENDS_TCP "error";
 
-static const char *progress_path, *ends_path;
+/*
+ * What the source's kernel knows of a connection (struct tcp_info). ssthresh is empty until the
+ * first loss. Windows are in segments of mss bytes. With several connections of a flow one after
+ * the other, each begins again.
+ */
+static const char tcp_columns[] =
+	"time_s,flow,state,cwnd,ssthresh,mss,srtt_ms,rttvar_ms,rto_ms,pacing_mbps,delivered,"
+	"delivered_ce,retransmits,unacked,lost";
+
+#define INFINITE_SSTHRESH	0x7fffffff
+#define ESTABLISHED		1	/* <netinet/tcp.h> has it, but clashes with <linux/tcp.h> */
+
+static const char *progress_path, *ends_path, *tcp_path;
 
 static FILE *log_open(const char *path, const char *header)
 {
@@ -101,13 +113,36 @@ void flow_end_row(struct flow *f, const struct tcp_info *info)
 		f->source_error);
 }
 
-/* Open the logs that every run writes. flow_log() opens the others. */
-void logs_open(const char *progress, const char *ends)
+/* Write the state of @f's TCP connection, if it has one now. */
+void flow_tcp_row(const struct flow *f, int64_t at_ns)
+{
+	static const char *const states[] = { "open", "disorder", "cwr", "recovery", "loss" };
+	struct tcp_info info;
+	char ssthresh[16] = "";
+
+	if (!tcp_info(f->source_fd, &info) || info.tcpi_state != ESTABLISHED)
+		return;
+	if (info.tcpi_snd_ssthresh < INFINITE_SSTHRESH)
+		snprintf(ssthresh, sizeof(ssthresh), "%u", info.tcpi_snd_ssthresh);
+	fprintf(run.tcp, "%.3f,%u,%s,%u,%s,%u,%.3f,%.3f,%.3f,%.3f,%u,%u,%u,%u,%u\n",
+		(double)at_ns / NSEC_PER_SEC, f->id,
+		info.tcpi_ca_state < ARRAY_SIZE(states) ? states[info.tcpi_ca_state] : "unknown",
+		info.tcpi_snd_cwnd, ssthresh, info.tcpi_snd_mss, info.tcpi_rtt / 1e3,
+		info.tcpi_rttvar / 1e3, info.tcpi_rto / 1e3, info.tcpi_pacing_rate * 8 / 1e6,
+		info.tcpi_delivered, info.tcpi_delivered_ce, info.tcpi_total_retrans,
+		info.tcpi_unacked, info.tcpi_lost);
+}
+
+/* Open the logs that every run writes, and TCP's if wanted. flow_log() opens the others. */
+void logs_open(const char *progress, const char *ends, const char *tcp)
 {
 	progress_path = progress;
 	ends_path = ends;
+	tcp_path = tcp;
 	run.progress = log_open(progress, progress_columns);
 	run.ends = log_open(ends, ends_columns);
+	if (tcp)
+		run.tcp = log_open(tcp, tcp_columns);
 }
 
 void logs_close(void)
@@ -116,6 +151,8 @@ void logs_close(void)
 
 	log_close(run.progress, progress_path);
 	log_close(run.ends, ends_path);
+	if (run.tcp)
+		log_close(run.tcp, tcp_path);
 	for (i = 0; i < nr_flow_kinds; i++) {
 		for (j = 0; j < flow_kinds[i]->nr_logs; j++) {
 			struct flow_log *log = &flow_kinds[i]->logs[j];

@@ -12,6 +12,7 @@
  * Logs (CSV with a header line; times in seconds since the epoch):
  *   --progress  time_s,flow,bytes          bytes received in order so far
  *   --ends      one row per flow when it stops or the run ends; see logs.c
+ *   --tcp       the state of each TCP connection every interval; see logs.c
  * and the logs of the kinds.
  */
 #define _GNU_SOURCE
@@ -47,7 +48,7 @@ static void help_print(FILE *out)
 	unsigned int i, j;
 
 	fputs("usage: flowgen --flows FILE --progress FILE --ends FILE --duration-ms MS\n"
-	      "               [--interval-ms MS] [--epoch-ns NS]", out);
+	      "               [--interval-ms MS] [--epoch-ns NS] [--tcp FILE]", out);
 	for (i = 0; i < nr_flow_kinds; i++)
 		for (j = 0; j < flow_kinds[i]->nr_logs; j++)
 			fprintf(out, " [--%s FILE]",
@@ -61,12 +62,13 @@ static void help_print(FILE *out)
 
 /*
  * Options of the command line. Logs of the kinds store their own file names.
- * @flows, @progress, @ends: file names
+ * @flows, @progress, @ends, @tcp: file names; @tcp may be NULL
  */
 struct command {
 	const char *flows;
 	const char *progress;
 	const char *ends;
+	const char *tcp;
 };
 
 static void command_parse(struct command *command, int argc, char **argv)
@@ -79,6 +81,7 @@ static void command_parse(struct command *command, int argc, char **argv)
 		{ "duration-ms", required_argument, NULL, 'd' },
 		{ "interval-ms", required_argument, NULL, 'i' },
 		{ "epoch-ns", required_argument, NULL, 'z' },
+		{ "tcp", required_argument, NULL, 't' },
 		{ "help", no_argument, NULL, 'h' },
 	};
 	struct flow_log *logs[MAX_OPTIONS];
@@ -124,6 +127,9 @@ static void command_parse(struct command *command, int argc, char **argv)
 		case 'z':
 			run.epoch_ns = parse_number("--epoch-ns", optarg, 1,
 						    INT64_MAX);
+			break;
+		case 't':
+			command->tcp = optarg;
 			break;
 		case 'h':
 			help_print(stdout);
@@ -174,7 +180,7 @@ int main(int argc, char **argv)
 	if (run.payload_fd < 0 || ftruncate(run.payload_fd, WRITE_CHUNK))
 		err(1, "memfd");
 	watch(run.timer_fd, NULL, END_TIMER, EPOLLIN);
-	logs_open(command.progress, command.ends);
+	logs_open(command.progress, command.ends, command.tcp);
 	instants_make();
 	for (i = 0; i < run.nr_flows; i++)
 		run.flows[i].kind->open(&run.flows[i]);

@@ -60,6 +60,8 @@ static void progress_write(int64_t at_ns)
 		fprintf(run.progress, "%.3f,%u,%llu\n",
 			(double)at_ns / NSEC_PER_SEC, f->id,
 			(unsigned long long)f->bytes);
+		if (run.tcp && f->phase == FLOW_RUNNING)
+			flow_tcp_row(f, at_ns);
 	}
 }
 
