@@ -29,6 +29,7 @@ LEFT_OUT = (
 )
 #: What a run reads beside a bundle.
 DATA = (
+    "docs/your-own/",
     "lab/config/",
     "lab/kernels/",
     "lab/profiles/",

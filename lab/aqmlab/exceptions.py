@@ -19,7 +19,7 @@ def nearest(what: str, given: str, known: Iterable[str]) -> str:
 
     what: the category of the name, such as "scenario"
     """
-    import difflib  # imported here because every run in the guest imports this module
+    import difflib  # late: only a wrong name needs it
 
     names = sorted(known)
     similar = difflib.get_close_matches(given, names, n=3, cutoff=0.5)

@@ -10,24 +10,39 @@ import sys
 from collections.abc import Mapping
 from typing import NoReturn
 
+from .exceptions import nearest
+
 #: Packages that the wheel does not require, with the extra that brings them.
 EXTRAS = {"bokeh": "report", "jinja2": "report", "matplotlib": "pandas", "pandas": "pandas"}
 
 
-def start(program: str, commands: Mapping[str, str]) -> NoReturn:
+def usage(program: str, commands: Mapping[str, tuple[str, str]], example: str) -> str:
+    """Return the help of a program with several commands."""
+    lines = [f"usage: {program} COMMAND [OPTION]...", ""]
+    lines += [f"  {name:10} {what}" for name, (_, what) in commands.items()]
+    lines += ["", f"example: {example}", f"`{program} COMMAND --help` has more."]
+    return "\n".join(lines)
+
+
+def start(program: str, commands: Mapping[str, tuple[str, str]], example: str) -> NoReturn:
     """Call `main` of the module of the command that the command line names; exit with its status.
 
     program: name for the usage
-    commands: modules by the names of commands
+    commands: module and description by the names of commands
     """
     name = sys.argv[1] if len(sys.argv) > 1 else ""
+    if name in {"-h", "--help"}:
+        print(usage(program, commands, example))
+        sys.exit(0)
     if name not in commands:
-        sys.exit(f"usage: {program} {' | '.join(commands)} [--help] ...")
+        hint = nearest("command", name, commands) if name else "no command given"
+        print(f"{program}: {hint}\n{usage(program, commands, example)}", file=sys.stderr)
+        sys.exit(2)
     sys.argv = [name, *sys.argv[2:]]
     # OpenBLAS would start threads, which costs 0.15 s of CPU. No run needs them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        status = importlib.import_module(commands[name]).main()
+        status = importlib.import_module(commands[name][0]).main()
         sys.stdout.flush()
     except ModuleNotFoundError as error:
         if error.name not in EXTRAS:

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The command `aqm`: its help, the doctor, and files to start from."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from aqmlab import ROOT, doctor
+from aqmlab.__main__ import COMMANDS
+from aqmlab.run.execute import EDITION
+
+
+def aqm(*words: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-P", "-m", "aqm", *words]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=300)
+
+
+def test_help_names_each_command_on_one_screen() -> None:
+    done = aqm("--help")
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert len(lines) <= 24
+    for name in COMMANDS:
+        assert any(line.split()[:1] == [name] for line in lines), name
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_has_help(name: str) -> None:
+    done = aqm(name, "--help")
+    assert done.returncode == 0
+    assert done.stdout.startswith("usage: ")
+
+
+def test_a_typo_is_named() -> None:
+    done = aqm("rum")
+    assert done.returncode == 2
+    assert 'no command "rum": did you mean run?' in done.stderr
+
+
+def test_the_doctor_finds_this_machine_able() -> None:
+    """The digest in digests.json is of this edition, so it must be renewed with it."""
+    done = aqm("doctor")
+    assert done.returncode == 0, done.stdout
+    shown = {line[:20].strip(): line[20:].split()[0] for line in done.stdout.splitlines()}
+    assert shown["machine"] == shown["memory"] == shown["a run"] == shown["its bytes"] == "ok"
+    assert str(EDITION) in json.loads(doctor.DIGESTS.read_text())
+
+
+def test_the_doctor_tells_other_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = json.loads(doctor.DIGESTS.read_text())[str(EDITION)]
+    for text, good in (({}, None), (dict.fromkeys(known, "0" * 64), False)):
+        (tmp_path / "digests.json").write_text(json.dumps({str(EDITION): text}))
+        monkeypatch.setattr(doctor, "DIGESTS", tmp_path / "digests.json")
+        assert [found[1] for found in doctor.trial()] == [True, good]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "words"),
+    [
+        ("qdisc", "mineral2", ("--module", "mineral2", "--qdisc", "mineral2")),
+        ("tcp", "ours", ("--module", "ours", "--set", "cc=ours", "--set", "tcp_profile=today")),
+    ],
+)
+def test_a_new_module_runs(kind: str, name: str, words: tuple[str, ...], tmp_path: Path) -> None:
+    done = aqm("new", kind, name, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    run = aqm("run", "dumbbell", *words, "--set", "duration=2", "--out", "r", cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert aqm("new", kind, name, cwd=tmp_path).returncode == 1
+
+
+def test_a_new_scenario_is_listed_and_a_bad_name_refused(tmp_path: Path) -> None:
+    assert aqm("new", "scenario", "street", cwd=tmp_path).returncode == 0
+    assert aqm("run", "./street.py", "--list", cwd=tmp_path).returncode == 0
+    done = aqm("new", "scenario", "Main Street", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "needs at most 15" in done.stderr
