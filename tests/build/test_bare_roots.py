@@ -23,7 +23,6 @@ SETTINGS = ["--set", "flows=20", "--set", "rate=20", "--set", "duration=4", "--s
 RELEASES = {"bookworm": "3.11", "trixie": "3.13"}
 
 
-
 def bare_root(release: str) -> Path:
     """Return a root with a release's essential packages and Python. Cached."""
 
