@@ -7,6 +7,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -14,7 +15,9 @@ import pytest
 
 TOP = Path(__file__).resolve().parents[2]
 #: Code that runs, reports and sweeps do not use. It may need the packages of tests.
-DEVELOPERS = ("bench/", "examples/", "selftests/", "setup.py", "tests/", "tools/")
+RUN_GROUPS = ("run", "report", "pandas", "papers")
+REPORTS = ("lab/aqmlab/report/html_report.py", "lab/aqmlab/report/interactive_plots.py")
+DEVELOPERS = ("bench/", "docs/", "examples/", "selftests/", "setup.py", "tests/", "tools/")
 
 
 def listed(group: str) -> set[str]:
@@ -43,23 +46,49 @@ def imported(paths: list[Path]) -> dict[str, str]:
     return found
 
 
-def tracked(*, developers: bool) -> list[Path]:
+def reports(name: str) -> bool:
+    return name.startswith(REPORTS)
+
+
+def notebooks(name: str) -> bool:
+    return name.startswith("lab/aqm/")
+
+
+def developers(name: str) -> bool:
+    return name.startswith(DEVELOPERS)
+
+
+def papers(name: str) -> bool:
+    return name.startswith("papers/")
+
+
+def runs(name: str) -> bool:
+    """Return whether a file belongs to what the wheel runs with its own requirements only."""
+    return not any(other(name) for other in (reports, notebooks, developers, papers))
+
+
+def tracked(wanted: Callable[[str], bool]) -> list[Path]:
     names = subprocess.run(
         ["git", "ls-files", "*.py"], cwd=TOP, capture_output=True, text=True, check=True
     ).stdout.split()
-    return [
-        TOP / name
-        for name in names
-        if name.startswith(DEVELOPERS) == developers and (TOP / name).exists()
-    ]
+    return [TOP / name for name in names if wanted(name) and (TOP / name).exists()]
 
 
 @pytest.mark.parametrize(
-    ("developers", "groups"), [(False, ("run",)), (True, ("run", "sweeps", "tests"))]
+    ("files", "groups"),
+    [
+        (runs, ("run",)),
+        (reports, ("run", "report")),
+        (notebooks, ("run", "pandas")),
+        (papers, RUN_GROUPS),
+        (developers, (*RUN_GROUPS, "sweeps", "tests")),
+    ],
 )
-def test_every_import_is_in_an_installed_group(developers: bool, groups: tuple[str, ...]) -> None:
+def test_every_import_is_in_an_installed_group(
+    files: Callable[[str], bool], groups: tuple[str, ...]
+) -> None:
     known = set().union(*map(listed, groups))
-    found = imported(tracked(developers=developers))
+    found = imported(tracked(files))
     assert found, "no imports found"
     assert {name: where for name, where in found.items() if name not in known} == {}
 

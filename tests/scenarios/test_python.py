@@ -15,6 +15,7 @@ import pytest
 from nbclient import NotebookClient
 
 import aqm
+import aqmlab
 from aqm import cache
 
 TOP = Path(__file__).resolve().parents[2]
@@ -87,7 +88,7 @@ def test_a_result_is_kept_until_a_source_changes(
 def test_bytecode_is_no_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Python writes bytecode when it first imports a module, with the time in it."""
     monkeypatch.setattr(cache, "ROOT", tmp_path)
-    monkeypatch.setattr(cache, "PROGRAMS", tmp_path)
+    monkeypatch.setattr(aqmlab, "__file__", str(tmp_path / "lab" / "aqmlab" / "__init__.py"))
     source = tmp_path / "lab" / "aqmlab" / "run.py"
     source.parent.mkdir(parents=True)
     source.write_text("x = 1")
