@@ -36,6 +36,7 @@ class Card:
     column: the metric that decides
     best, ties, undecided, worse, avoid: disciplines by verdict, the best first; best is empty if no
         discipline is known to be worse than another
+    starving: disciplines to avoid because of the goodput, whatever the metric says
     seeds: number of seeds
     """
 
@@ -45,6 +46,7 @@ class Card:
     undecided: Sequence[Named]
     worse: Sequence[Named]
     avoid: Sequence[Named]
+    starving: Sequence[Named]
     seeds: int
 
     @property
@@ -98,8 +100,6 @@ def _why(
     Candidates are sorted by their means, except that the excluded ones come last.
     """
     word = words.get(one.name)
-    if word == Verdict.AVOID and one.out:
-        return "at most half of the best goodput"
     better = [other for other in found if one.sign * (one.mean.value - other.mean.value) > 0]
     if word in (Verdict.UNDECIDED, Verdict.TIE) and any(
         words[other.name] in (Verdict.WORSE, Verdict.AVOID) and not other.out for other in better
@@ -131,7 +131,17 @@ def card(section: Section) -> Card | None:
         [named[name] for name in words if words[name] == word]
         for word in (Verdict.BEST, Verdict.TIE, Verdict.UNDECIDED, Verdict.WORSE, Verdict.AVOID)
     )
-    return Card(column, best, ties, undecided, worse, avoid, len(found[0].values))
+    out = {one.name for one in found if one.out}
+    return Card(
+        column,
+        best,
+        ties,
+        undecided,
+        worse,
+        [one for one in avoid if one.name not in out],
+        [one for one in avoid if one.name in out],
+        len(found[0].values),
+    )
 
 
 def of_interest(sections: Sequence[Section]) -> list[str]:
@@ -177,6 +187,7 @@ def text(answer: Card) -> str:
         ("undecided", answer.undecided),
         ("worse", answer.worse),
         ("at most half as good", answer.avoid),
+        ("at most half of the best goodput", answer.starving),
     ]
     return "\n".join(
         [

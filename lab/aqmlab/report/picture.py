@@ -22,13 +22,14 @@ def _lines(answer: Card) -> list[tuple[str, str, str]]:
     """Return the lines of a card: text, tint and weight."""
     column = answer.column
     found = [(column.about, "", "")]
-    for word, named in (
-        ("best", answer.best),
-        ("as good", answer.ties),
-        ("undecided", answer.undecided),
-        ("avoid", answer.avoid),
+    for word, why, named in (
+        ("best", "", answer.best),
+        ("as good", "", answer.ties),
+        ("undecided", "", answer.undecided),
+        ("avoid", "", answer.avoid),
+        ("avoid", ", at most half of the best goodput", answer.starving),
     ):
-        text = f"{word}: {', '.join(_with_mean(one, column.unit) for one in named)}"
+        text = f"{word}{why}: {', '.join(_with_mean(one, column.unit) for one in named)}"
         found += (
             [
                 (line, TINTS[word], "bold" if word == "best" else "")
