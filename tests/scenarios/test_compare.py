@@ -123,6 +123,7 @@ def test_a_verdict_needs_all_seeds_and_a_difference_that_counts(
         ),
         (["--mine", "pfifo", "--set", "cc=vegas,reno", "--against", "red"], "leave out --against"),
         (["--mine", "pfifo", "--worse-than", "20"], "needs a percentage between 0 and 100"),
+        (["--mine", "pfifo", "--metric", "probe.los"], 'no metric "probe.los": did you mean'),
         (["--mine", "pfifo", "--base", "/nonexistent"], "--base /nonexistent: has no run "),
         (["--mine", "mine", "--module", "/nonexistent"], "there is no such directory"),
     ],
@@ -272,9 +273,11 @@ def test_trace_replaces_the_rate_of_a_workload(tmp_path: Path) -> None:
     assert made.rate == 20
 
 
-def compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *given: str) -> list[dict[str, str]]:
+def compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *given: str, status: int = 0
+) -> list[dict[str, str]]:
     monkeypatch.setattr(wanted, "WORKLOADS", {"dumbbell": SMALL})
-    assert command.main([*given, "--out", str(tmp_path)]) == 0
+    assert command.main([*given, "--out", str(tmp_path)]) == status
     assert (tmp_path / "report.html").exists()
     with (tmp_path / "verdicts.csv").open() as file:
         return list(csv.DictReader(file))
@@ -367,6 +370,12 @@ def test_a_version_that_is_worse_than_its_base_has_an_exit_status(
         failed = [case.get("name") for case in suite if case.find("failure") is not None]
         assert len(failed) == int(suite.get("failures", 0)) >= failures
         assert ("probe delay p99, ms: pfifo (yours) beside base" in failed) == bool(status)
+        (told,) = json.loads((out / "compare.sarif").read_text())["runs"]
+        errors = [one for one in told["results"] if one["level"] == "error"]
+        assert [f"{one['ruleId']}: pfifo (yours) beside base" for one in errors] == failed
+        assert {one["ruleId"] for one in told["results"]} == {
+            rule["id"] for rule in told["tool"]["driver"]["rules"]
+        }
     said = capsys.readouterr().err
     assert "probe delay p99, ms of pfifo (yours) is more than 20 % worse than of base: " in said
     other = replace(SMALL, settings={**SMALL.settings, "flows": 9})
@@ -401,3 +410,25 @@ def test_more_goodput_is_better_and_each_seed_is_compared_with_its_own(
     mine: list[float], worse: bool, perhaps: bool
 ) -> None:
     assert judged(mine, [0.5, 1.0], 0.2) == [(worse, perhaps)]
+
+
+def test_a_named_metric_is_the_only_one_that_is_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A queue of 200 packets at 20 Mb/s is ten times as long as one of 20."""
+    words = ("--against", "pfifo limit 20", "--metric", "probe.delay_ms.p99", "--seeds", "2")
+    more = ("--mine", "pfifo limit 200", "--name", "long", "--worse-than", "50%")
+    rows = compared(tmp_path, monkeypatch, *more, *words, status=command.WORSE_THAN)
+    assert [(row["metric"], row["verdict"]) for row in rows] == [
+        ("probe.delay_ms.p99, ms", "worse")
+    ]
+    assert float(rows[0]["mean"]) > 5 * float(rows[0]["other_mean"])
+    assert len(ET.parse(tmp_path / "junit.xml").getroot()) == 1
+    assert "probe delay p50" not in capsys.readouterr().out
+
+
+def test_a_metric_of_a_group_that_no_run_has_is_refused() -> None:
+    sections = [Section(50, {"mine": [Run(Path(), result(1, 0.5, 1.0))]})]
+    verdicts.measured(sections, [verdicts.metric("probe.loss")])
+    with pytest.raises(UserError, match=r"calls\.loss: no run has it; the groups are probe"):
+        verdicts.measured(sections, [verdicts.metric("calls.loss")])

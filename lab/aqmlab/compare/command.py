@@ -15,9 +15,8 @@ from aqmlab.exceptions import UserError
 from labkit import trees
 from labkit.paths import OUT
 
-from . import demo, regression, sweep
+from . import demo, regression, sweep, verdicts
 from .demo_workloads import WORKLOADS
-from .verdicts import METRICS, counts, table, verdicts, write_csv
 from .wanted import check_options, wanted_runs, wanted_workloads
 
 #: Exit status with --worse-than.
@@ -80,7 +79,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--worse-than",
         metavar="PERCENT",
-        help="exit with status 3 if a metric is worse by more, as in 20%%; writes junit.xml",
+        help="exit with status 3 if a metric is worse by more, as in 20%%; writes junit.xml and "
+        "compare.sarif",
+    )
+    parser.add_argument(
+        "--metric",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="judge by this metric only, such as 'probe loss' or calls.loss (GROUP.METRIC of "
+        "result.json); may be given again",
     )
     parser.add_argument("--seeds", type=int, default=3, metavar="N", help="(%(default)s)")
     parser.add_argument(
@@ -107,6 +115,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if args.seeds < 2:
             raise UserError(f"--seeds: {args.seeds} given, an interval needs 2 or more")
+        columns = [verdicts.metric(name) for name in args.metric] or verdicts.METRICS
         workloads = wanted_workloads(args)
         jobs, mine = wanted_runs(args, workloads)
         most = regression.threshold(args.worse_than) if args.worse_than else 0.0
@@ -129,21 +138,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     try:
         regression.add_base(sections, old, mine[0])
+        if args.metric:
+            verdicts.measured(sections, columns)
     except UserError as error:
         print(f"compare: {error}", file=sys.stderr)
         return 2
-    found = [*verdicts(sections, mine)]
-    write_csv(args.out / "verdicts.csv", found)
+    found = [*verdicts.verdicts(sections, mine, columns)]
+    verdicts.write_csv(args.out / "verdicts.csv", found)
     print()
     for section in sections:
-        print(table(section, found, mine))
+        print(verdicts.table(section, found, mine, columns))
     if len(mine) == 1:
         print(f"+ {mine[0]} is better than this one, - it is worse, else not distinguishable\n")
     if found:
-        print(counts(found))
-    judged = [*regression.judge(sections, METRICS, mine, most)] if most else []
+        print(verdicts.counts(found))
+    judged = [*regression.judge(sections, columns, mine, most)] if most else []
     if most:
         regression.write_junit(args.out / "junit.xml", judged, most)
+        regression.write_sarif(args.out / "compare.sarif", judged, most)
     for one in judged:
         if one.worse or one.perhaps:
             print(f"compare: {one.said(most)}", file=sys.stderr)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Is a version worse than another one? For CI: a stored base, a threshold, and a JUnit file."""
+"""Is a version worse than another one? For CI: a stored base, a threshold, and files for CI."""
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import xml.etree.ElementTree as ET
@@ -164,3 +165,29 @@ def write_junit(path: Path, judged: Sequence[MetricChange], most: float) -> None
         if one.worse or one.perhaps:
             ET.SubElement(case, "failure" if one.worse else "skipped", message=one.said(most))
     ET.ElementTree(suite).write(path, encoding="unicode", xml_declaration=True)
+
+
+def write_sarif(path: Path, judged: Sequence[MetricChange], most: float) -> None:
+    """Write a result for each metric that is worse, in SARIF 2.1.0, which code hosts show.
+
+    A metric that is perhaps worse is a note. A result has no place in a file: it is of a workload.
+    """
+    bad = [one for one in judged if one.worse or one.perhaps]
+    abouts = {one.column.title: one.column.about for one in bad}
+    rules = [{"id": title, "shortDescription": {"text": about}} for title, about in abouts.items()]
+    results = [
+        {
+            "ruleId": one.column.title,
+            "level": "error" if one.worse else "note",
+            "message": {"text": one.said(most)},
+            "locations": [{"logicalLocations": [{"name": one.workload}]}],
+        }
+        for one in bad
+    ]
+    driver = {"name": "aqm compare", "rules": rules}
+    document = {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{"tool": {"driver": driver}, "results": results}],
+    }
+    path.write_text(json.dumps(document, indent=1) + "\n")

@@ -6,11 +6,12 @@ from __future__ import annotations
 import csv
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from aqmlab.report.columns import Column, align, column_of, deep
+from aqmlab.exceptions import UserError, unknown
+from aqmlab.report.columns import COLUMNS, Column, align, column_of, deep
 from aqmlab.report.comparison import Verdict, candidates
 from aqmlab.report.load_runs import Section
 
@@ -37,6 +38,52 @@ METRICS = (
 )
 
 
+#: Metrics that --metric may name by the path in result.json: about, unit, and as in Column.
+PATHS: Mapping[str, tuple[str, str, float, int, int, float]] = {
+    "loss": ("Loss", "%", 100, 2, -1, 0.001),
+    "delay_ms.p50": ("Median delay", "ms", 1, 2, -1, 0.5),
+    "delay_ms.p99": ("99th percentile of the delay", "ms", 1, 2, -1, 0.5),
+    "goodput_bps.mean": ("Mean goodput", "Mb/s", 1e-6, 3, 1, 0.0),
+    "share_of_fair": ("Goodput as a part of the fair share", "%", 100, 1, 1, 0.01),
+    "completion_s.mean": ("Mean time of a transfer", "s", 1, 3, -1, 0.0),
+    "completion_s.p99": ("99th percentile of the time of a transfer", "s", 1, 3, -1, 0.0),
+}
+
+
+def metric(text: str) -> Column:
+    """Return the metric that a user names: a column's name, or GROUP.METRIC of result.json.
+
+    Raises UserError for an unknown name. Only a run knows whether it has the group.
+    """
+    known = {one.name: one for one in (*COLUMNS, *METRICS) if one.better}
+    if text in known:
+        return known[text]
+    group, _, path = text.partition(".")
+    if path not in PATHS:
+        names = [*known, *(f"{group if path else 'GROUP'}.{name}" for name in PATHS)]
+        raise unknown("metric", text, names)
+    about, unit, scale, digits, better, floor = PATHS[path]
+    return Column(
+        f"{text}, {unit}",
+        f"{about} of the group {group}",
+        lambda result: deep(result, f"groups.{text}"),
+        scale,
+        digits,
+        better,
+        floor,
+    )
+
+
+def measured(sections: Sequence[Section], columns: Sequence[Column]) -> None:
+    """Raise UserError if no run has one of the metrics."""
+    for column in columns:
+        if not any(row.cell(column) for section in sections for row in section.rows):
+            groups = sorted({name for section in sections for name in section.any["groups"]})
+            raise UserError(
+                f"--metric {column.name}: no run has it; the groups are {', '.join(groups)}"
+            )
+
+
 @dataclass(frozen=True)
 class PairVerdict:
     """What a metric says of `mine` beside `other`: BETTER, WORSE or INDISTINCT."""
@@ -48,10 +95,12 @@ class PairVerdict:
     word: Verdict
 
 
-def verdicts(sections: Sequence[Section], mine: Sequence[str]) -> Iterator[PairVerdict]:
+def verdicts(
+    sections: Sequence[Section], mine: Sequence[str], columns: Sequence[Column] = METRICS
+) -> Iterator[PairVerdict]:
     """Compare each discipline of `mine` with each other one, by all metrics that both have."""
     for section in sections:
-        for column in METRICS:
+        for column in columns:
             found = {one.name: one for one in candidates(section.rows, column)}
             yield from (
                 PairVerdict(section, column, one, other, found[one].against(found[other]))
@@ -62,7 +111,12 @@ def verdicts(sections: Sequence[Section], mine: Sequence[str]) -> Iterator[PairV
             )
 
 
-def table(section: Section, found: Sequence[PairVerdict], mine: Sequence[str]) -> str:
+def table(
+    section: Section,
+    found: Sequence[PairVerdict],
+    mine: Sequence[str],
+    columns: Sequence[Column] = METRICS,
+) -> str:
     """Return one workload as text. If one discipline is compared, marks say how it fares."""
     marks = {
         (one.column.title, one.other): MARKS[one.word]
@@ -70,7 +124,7 @@ def table(section: Section, found: Sequence[PairVerdict], mine: Sequence[str]) -
         if one.section is section and len(mine) == 1
     }
     rows = sorted(section.rows, key=lambda row: row.name not in mine)
-    shown = [column for column in METRICS if any(row.cell(column) for row in rows)]
+    shown = [column for column in columns if any(row.cell(column) for row in rows)]
     cells = [["", *(column.title for column in shown)]]
     for row in rows:
         means = [(column, row.cell(column)) for column in shown]
