@@ -243,6 +243,17 @@ def old_one_loaded(m: Machine) -> None:
     m.write("sys/module/sch_qsdrr/srcversion", "XYZ\n")
 
 
+def only_the_version_is_old(m: Machine) -> None:
+    """The sources of two versions may be equal."""
+    m.write("sys/module/sch_qsdrr/srcversion", "ABC\n")
+    m.write("sys/module/sch_qsdrr/version", "0.8\n")
+
+
+def frame_is_old(m: Machine) -> None:
+    m.write("sys/module/sch_aqm/srcversion", "ABC\n")
+    m.write("sys/module/sch_aqm/version", "0.8\n")
+
+
 def blacklisted(m: Machine) -> None:
     m.write("etc/modprobe.d/local.conf", "# no\nblacklist sch_qsdrr\n")
 
@@ -342,7 +353,13 @@ BROKEN: list[tuple[Callable[[Machine], None], str, str]] = [
     (other_vermagic, f"built for Linux {OTHER}, and {KERNEL} is running: qsdrr", "make install"),
     (old_headers, "built without the protections that it needs: ", "make install"),
     (other_version, "different versions: qsdrr (0.8, 0.9)", "upgrade both"),
-    (old_one_loaded, "sch_qsdrr in the kernel is another one", "modprobe -r sch_qsdrr"),
+    (old_one_loaded, "sch_qsdrr in the kernel (unknown version) is another", "-r sch_qsdrr"),
+    (
+        only_the_version_is_old,
+        "in the kernel (0.8) is another one than the installed one (0.9)",
+        "-r",
+    ),
+    (frame_is_old, "sch_aqm in the kernel (0.8) is another", "modprobe -r sch_aqm"),
     (blacklisted, "blacklisted by /etc/modprobe.d/local.conf", "modprobe sch_qsdrr"),
     (install_false, "blacklisted by /etc/modprobe.d/local.conf", "modprobe sch_qsdrr"),
     (blacklisted_at_boot, "blacklisted by the kernel's command line", "sch_qsdrr"),
