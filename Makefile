@@ -135,8 +135,8 @@ $(VENV)/.found: lab/find_packages.py | $(VENV)/.ready
 $(VENV)/.sweeps-ready: requirements/sweeps.txt | $(VENV)/.ready
 	$(call pip,sweeps)
 
-$(VENV)/.tests-ready: requirements/tests.txt | packages-tests $(VENV)/.ready
-	$(call pip,tests)
+$(VENV)/.tests-ready: requirements/tests.txt requirements/completion.txt | packages-tests $(VENV)/.ready
+	$(call pip,tests completion)
 
 demo: setup ## each discipline beside mainline's, in five workloads
 	netns-scenarios/demo

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,7 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from aqmlab import completion
 from aqmlab.exceptions import RunError, UserError, unknown
+from aqmlab.qdiscs import names
 from aqmlab.run import (
     congestion_control,
     execute,
@@ -39,12 +42,12 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="run", description="Run one scenario with one discipline at its bottleneck."
     )
-    parser.add_argument(
+    scenario = parser.add_argument(
         "scenario",
         nargs="?",
         help="name of the scenario, see --list, or a file with one, ./mine.py",
     )
-    parser.add_argument(
+    qdisc = parser.add_argument(
         "--qdisc",
         default="pfifo limit 200",
         metavar="'KIND OPTIONS'",
@@ -52,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
         "%(default)s). Its handle is 2:. Classes and filters may follow "
         "after semicolons",
     )
-    parser.add_argument(
+    parameter = parser.add_argument(
         "--set",
         action="append",
         default=[],
@@ -120,6 +123,12 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="show the named scenario, or all of them, with their parameters",
     )
+    if completion.ASKED in os.environ:
+        scenarios = find_all()
+        completion.offer(scenario, list(scenarios))
+        completion.offer(qdisc, sorted([*names.ours(), *names.mainline()]))
+        keys = {f"{param.name}=" for each in scenarios.values() for param in each.params}
+        completion.offer(parameter, sorted(keys))
     return parser
 
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping
 from typing import NoReturn
 
+from . import completion
 from .exceptions import nearest
 
 #: Packages that the wheel does not require, with the extra that brings them.
@@ -31,6 +32,9 @@ def start(program: str, commands: Mapping[str, tuple[str, str]], example: str) -
     commands: module and description by the names of commands
     """
     name = sys.argv[1] if len(sys.argv) > 1 else ""
+    if completion.ASKED in os.environ:
+        completion.complete(commands)
+        sys.exit(1)
     if name in {"-h", "--help"}:
         print(usage(program, commands, example))
         sys.exit(0)

@@ -77,11 +77,11 @@ def tracked(wanted: Callable[[str], bool]) -> list[Path]:
 @pytest.mark.parametrize(
     ("files", "groups"),
     [
-        (runs, ("run",)),
+        (runs, ("run", "completion")),
         (reports, ("run", "report")),
         (notebooks, ("run", "pandas")),
         (papers, RUN_GROUPS),
-        (developers, (*RUN_GROUPS, "sweeps", "tests")),
+        (developers, (*RUN_GROUPS, "sweeps", "tests", "completion")),
     ],
 )
 def test_every_import_is_in_an_installed_group(

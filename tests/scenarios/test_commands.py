@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -80,3 +81,30 @@ def test_a_new_scenario_is_listed_and_a_bad_name_refused(tmp_path: Path) -> None
     done = aqm("new", "scenario", "Main Street", cwd=tmp_path)
     assert done.returncode == 2
     assert "needs at most 15" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("aqm ", set(COMMANDS)),
+        ("aqm re", {"report"}),
+        ("aqm run du", {"dumbbell"}),
+        ("aqm run dumbbell --qd", {"--qdisc"}),
+        ("aqm run dumbbell --qdisc fq_c", {"fq_codel"}),
+        ("aqm run dumbbell --set flow", {"flows="}),
+        ("aqm new ", {"scenario", "qdisc", "tcp"}),
+        ("aqm boot --fl", {"--flavour"}),
+    ],
+)
+def test_a_shell_gets_completions(line: str, offered: set[str], tmp_path: Path) -> None:
+    """argcomplete's protocol: the line in the environment, and answers in file 8 or a named one."""
+    answers = tmp_path / "answers"
+    asked = {"COMP_LINE": line, "COMP_POINT": str(len(line)), "COMP_TYPE": "9"}
+    asked |= {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_STDOUT_FILENAME": str(answers), "IFS": "\v"}
+    asked |= {"_ARGCOMPLETE_IFS": "\v", "_ARGCOMPLETE_SUPPRESS_SPACE": "1"}
+    command = [sys.executable, "-P", "-m", "aqm"]
+    subprocess.run(command, env={**os.environ, **asked}, cwd=ROOT, timeout=60, check=False)
+    words = {word.strip() for word in answers.read_text().split("\v")}
+    assert offered <= words
+    if len(line.split()) > 1 and not line.endswith(" "):
+        assert words == offered
