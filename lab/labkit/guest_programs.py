@@ -28,11 +28,11 @@ SUITE = "bookworm"
 TRAFFIC = ("conduct", "flowgen", "inspace", "qsample")
 
 #: What iproute2's configure would write, without libraries. libmnl is our stand-in for it.
-CONFIG = f"""\
+CONFIG = """\
 PKG_CONFIG := false
 YACC := bison
 TC_CONFIG_NO_XT := y
-CFLAGS += -DHAVE_SETNS -DHAVE_HANDLE_AT -DNEED_STRLCPY -DHAVE_LIBMNL -I{LAB / "src"}
+CFLAGS += -DHAVE_SETNS -DHAVE_HANDLE_AT -DNEED_STRLCPY -DHAVE_LIBMNL -I$(LAB_SRC)
 %.o: %.c
 	$(QUIET_CC)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(CPPFLAGS) -c -o $@ $<
 """
@@ -117,6 +117,7 @@ def build_iproute2(path: Path) -> None:
         (tree / "config.mk").write_text(CONFIG)
         words = [
             *("SUBDIRS=lib ip tc", "SHARED_LIBS=n", "NETNS_RUN_DIR=/run/netns", "LIBDIR=/usr/lib"),
+            f"LAB_SRC={LAB / 'src'}",
             *(f"CC={need('cc', 'gcc')}", f"LDFLAGS={' '.join(LINK)}"),
             "CCOPTS=-O2 -ffunction-sections -fdata-sections",
         ]
