@@ -46,7 +46,7 @@ MILLION = Regime("one in, one out, 500 000 held", 1, 1, fill=500_000, keep=500_0
 TOO_MANY = ("choke", "million")
 PATTERNS = {**REGIMES, "million": MILLION}
 #: What docs/performance.md shows: the pattern and the number of flows. "cold" is with cold caches;
-#: "dearest" is the longest of thousands of steps, each timed by itself, in the calmest pass.
+#: "dearest" is the longest of thousands of steps, each timed alone, in the calmest pass.
 CELLS = (
     *(("empty", n) for n in (100,)),
     *(("standing", n) for n in (1, 100, 10_000, 1_000_000)),

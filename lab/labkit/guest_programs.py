@@ -19,7 +19,7 @@ from .cache import built, digest, digest_files, files_under, mark
 from .errors import need
 from .paths import CACHE, LAB, ROOT
 from .progress import run_logged
-from .toolchain import compiler, jobs
+from .toolchain import compiler, jobs, version
 
 #: Debian's release of iproute2 and busybox.
 SUITE = "bookworm"
@@ -65,8 +65,7 @@ class Plugin:
 
     def compile(self, folder: Path, log: Path) -> Path:
         """Compile it into FOLDER. Return the object, which hides all symbols but one."""
-        version = (ROOT / "VERSION").read_text().strip()
-        words = [f'-DAQM_VERSION="{version}"', *(f"-I{path}" for path in self.includes)]
+        words = [f'-DAQM_VERSION="{version()}"', *(f"-I{path}" for path in self.includes)]
         if self.generic:
             words += [f'-DKIND="{self.kind}"', f"-DKIND_UTIL={self.symbol}"]
         parts = [folder / f"{self.kind}-{source.stem}.o" for source in self.sources]
@@ -100,7 +99,7 @@ def own_plugins() -> list[Plugin]:
 def ensure_iproute2() -> Path:
     """Return the directory of iproute2's ip, and of all objects of its tc. Cached."""
     shim = files_under(LAB / "src" / "libmnl")
-    key = digest([CONFIG.encode(), SUITE.encode(), compiler().encode()])
+    key = digest(part.encode() for part in (CONFIG, SUITE, compiler(), *LINK))
     place = CACHE / "tools" / f"iproute2-{digest_files(shim, LAB, key)}"
     return built(place, build_iproute2)
 

@@ -30,7 +30,7 @@ from .errors import LabError, need, say
 from .kernels import Kernel
 from .paths import BUILD, LAB, LOGS, ROOT
 from .progress import run_logged
-from .toolchain import compiler, jobs
+from .toolchain import compiler, jobs, version
 
 #: Directories of Kbuild's files in addition to the top.
 MODULE_FOLDERS = ("frame", "include", "bench/module", "selftests/gate", "lab/tcp", "lab/trace")
@@ -227,11 +227,6 @@ def ensure_extras() -> Extras:
 def extras_in(path: Path) -> Extras:
     """Return the GuestExtras in directory PATH."""
     return Extras(path / "tc", path / "tools", path / "bin")
-
-
-def version() -> str:
-    """Return the version of the checkout, without its commit."""
-    return (ROOT / "VERSION").read_text().strip()
 
 
 def build_extras(path: Path) -> None:

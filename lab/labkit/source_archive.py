@@ -10,16 +10,16 @@ the other programs and of the libraries in them.
 from __future__ import annotations
 
 import platform
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 from . import engines, fetch, guest_programs, sources
-from .cache import mark
 from .errors import LabError, need, say
-from .modules import version
 from .paths import LOGS, ROOT
 from .progress import run_logged
+from .toolchain import version
 
 #: Source packages of programs from guest_programs.SUITE, and of this machine's static libraries.
 PROGRAMS = ("iproute2", "busybox")
@@ -41,7 +41,6 @@ def write(target: Path) -> Path:
             folder = place / package
             folder.mkdir()
             fetch.source_files(package, release, folder)
-    mark(place)
     archive = target / f"{name}.tar.zst"
     command = [need("tar", "tar"), f"--use-compress-program={need('zstd', 'zstd')} -9 -T0"]
     run_logged(
@@ -49,6 +48,7 @@ def write(target: Path) -> Path:
         LOGS / "source-archive.log",
         "packing sources",
     )
+    shutil.rmtree(place)
     return archive
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Find the host's compiler."""
+"""Say what is built, and with which compiler."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import subprocess
 
 from .errors import need
+from .paths import ROOT
 
 
 def compiler() -> str:
@@ -20,3 +21,8 @@ def compiler() -> str:
 def jobs() -> int:
     """Return the number of compilers to run at once."""
     return max(1, len(os.sched_getaffinity(0)))
+
+
+def version() -> str:
+    """Return the version of the checkout, without its commit."""
+    return (ROOT / "VERSION").read_text().strip()

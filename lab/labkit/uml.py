@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """The user-mode engine: the kernel is a process of the host and uses the host's files.
 
-The guest sees the host's files read-only. The checkout, build/ and each --share directory are
-writable; /tmp, /run and /dev are private. Its memory is a file in a tmpfs, with huge pages if
-the host allows them (lab/src/huge.c).
+The guest of a scenario has its own root. Any other guest sees the host's files read-only, but the
+checkout, build/ and each --share directory are writable. /tmp, /run and /dev are private. The
+guest's memory is a file in a tmpfs, with huge pages if the host allows them (lab/src/huge.c).
 """
 
 from __future__ import annotations

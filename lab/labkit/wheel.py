@@ -16,19 +16,18 @@ import sys
 from pathlib import Path
 
 from . import bundle, engines, uml
-from .cache import write_sums
+from .cache import lock, write_sums
 from .errors import LabError, need, say
-from .modules import version
 from .paths import BUILD, LOGS, ROOT
 from .progress import run_logged
-from .toolchain import compiler
+from .toolchain import compiler, version
 
 #: Most bytes that the wheel may have.
 LIMIT = 12_000_000
 
 FLAVOUR = "fast"
 
-#: Modules of tests, and their indexes.
+#: Modules of tests.
 UNUSED = ("aqm_gate.ko", "qdisc_bench.ko", "sch_oldparents.ko")
 
 
@@ -80,23 +79,29 @@ def make(place: Path) -> None:
     write_sums(place, [path for path in place.rglob("*") if path.is_file()])
 
 
+def build(target: Path) -> Path:
+    """Build the wheel into the directory TARGET, one at a time. Raises LabError."""
+    place = BUILD / "bundle"
+    words = ["--no-deps", "--no-build-isolation", "--quiet", "--wheel-dir", str(target), str(ROOT)]
+    with lock(BUILD / "bundle.lock"):
+        make(place)
+        shutil.rmtree(BUILD / "python", ignore_errors=True)
+        subprocess.run(
+            [sys.executable, "-m", "pip", "wheel", *words],
+            env={**os.environ, "AQM_BUNDLE": str(place)},
+            check=True,
+        )
+    (wheel,) = target.glob(f"sch_aqm-{version()}-*.whl")
+    return wheel
+
+
 def main() -> int:
     """Build the wheel, and print its path and size. Return the exit status."""
-    target = Path(sys.argv[1]) if sys.argv[1:] else BUILD / "dist"
-    place = BUILD / "bundle"
     try:
-        make(place)
+        wheel = build(Path(sys.argv[1]) if sys.argv[1:] else BUILD / "dist")
     except LabError as error:
         say(str(error))
         return 1
-    shutil.rmtree(BUILD / "python", ignore_errors=True)
-    words = ["--no-deps", "--no-build-isolation", "--quiet", "--wheel-dir", str(target), str(ROOT)]
-    subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", *words],
-        env={**os.environ, "AQM_BUNDLE": str(place)},
-        check=True,
-    )
-    (wheel,) = target.glob(f"sch_aqm-{version()}-*.whl")
     size = wheel.stat().st_size
     print(f"{wheel} {size / 1e6:.1f} MB")
     return int(size > LIMIT)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Check that a run is a valid result, with the counters that guest_program.py reads at its end.
+"""Check that a run is a valid result, with the counters that outcome.py reads at its end.
 
 1. No packet is missing at a bottleneck. Packets in = packets out + dropped + queued, exactly,
    except for packets that pass while the counters are read, and IPv6's neighbor discovery.
