@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import json
 import platform
@@ -17,10 +16,11 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from aqmlab.run.execute import EDITION
+from aqmlab.run import execute
 from labkit import bundle
 from labkit.errors import LabError
 from labkit.job import scratch_base
+from labkit.usage import Parser
 
 from .start import EXTRAS
 
@@ -42,7 +42,8 @@ Finding = tuple[str, bool | None, str]
 def machine() -> Iterator[Finding]:
     """Yield what can be seen without a run: name, whether it is good (None: neither), and why."""
     system = f"{platform.system()} on {platform.machine()}"
-    yield "machine", (platform.system(), platform.machine()) == ("Linux", "x86_64"), system
+    able = (platform.system(), platform.machine()) == ("Linux", "x86_64")
+    yield "machine", able, f"{system}, {execute.machine()['processor']}"
     meminfo = Path("/proc/meminfo")
     free = 0
     if meminfo.exists():
@@ -80,9 +81,13 @@ def trial() -> Iterator[Finding]:
     used = result["cpu_seconds"]
     yield "a run", True, f"{used:.1f} s of CPU time; {USUAL_S} s on our machine"
     kernel = result["kernel"]
-    known = json.loads(DIGESTS.read_text()).get(str(EDITION), {}).get(kernel)
+    known = json.loads(DIGESTS.read_text()).get(str(execute.EDITION), {}).get(kernel)
     if known is None:
-        yield "its bytes", None, f"no digest is known for Linux {kernel} in edition {EDITION}"
+        yield (
+            "its bytes",
+            None,
+            f"no digest is known for Linux {kernel} in edition {execute.EDITION}",
+        )
     else:
         same = result["digest"] == known
         yield "its bytes", same, "as expected" if same else f"{result['digest']}, not {known}"
@@ -90,10 +95,12 @@ def trial() -> Iterator[Finding]:
 
 def main() -> int:
     """Print all findings. Return 1 if one of them keeps the lab from working."""
-    argparse.ArgumentParser(
-        prog="aqm doctor",
-        description="Say whether this machine can run the lab, how fast it is, and whether a short "
+    Parser(
+        "doctor",
+        "Say whether this machine can run the lab, how fast it is, and whether a short "
         "run gives the known bytes. (tools/sch-aqm-doctor examines installed modules.)",
+        "",
+        "",
     ).parse_args()
     bad = False
     for part in (machine, trial):

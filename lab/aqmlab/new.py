@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from pathlib import Path
 
 from aqmlab import ROOT
+from labkit.usage import Parser
 
 EXAMPLES = ROOT / "docs" / "your-own"
 #: What can be written: the example, and where it goes in the directory that the user is in.
@@ -27,13 +27,11 @@ TRY = {
 
 def main() -> int:
     """Write the file and print how to try it. Return the exit status."""
-    p = argparse.ArgumentParser(
-        prog="aqm new",
-        description="Write a file to start from.",
-        epilog="example: aqm new qdisc mine",
+    p = Parser("new", "Write a file to start from.", "KIND NAME", "qdisc mine")
+    p.add_argument(
+        "kind", choices=KINDS, metavar="KIND", help="scenario, qdisc, or tcp (a congestion control)"
     )
-    p.add_argument("kind", choices=KINDS, help="tcp: a congestion control")
-    p.add_argument("name", help="letters, digits and _, beginning with a letter")
+    p.add_argument("name", metavar="NAME", help="letters, digits and _, beginning with a letter")
     args = p.parse_args()
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,14}", args.name):
         p.error(f"name: {args.name!r} given, needs at most 15 of a-z, 0-9 and _, a letter first")

@@ -31,6 +31,7 @@ from labkit import engines, outside
 from labkit.errors import LabError
 from labkit.paths import OUT
 from labkit.request import Request
+from labkit.usage import Parser, command
 
 #: Maximum length of the readable part of a default directory name. A file name has at most
 #: 255 bytes.
@@ -38,90 +39,90 @@ READABLE = 150
 LAB_OPTIONS = ("engine", "kernel", "flavour")
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="run", description="Run one scenario with one discipline at its bottleneck."
+def _parser() -> Parser:
+    parser = Parser(
+        "run",
+        "Run one scenario with one discipline at its bottleneck.",
+        "SCENARIO",
+        "dumbbell --qdisc fq_codel --set flows=20",
     )
     scenario = parser.add_argument(
         "scenario",
         nargs="?",
-        help="name of the scenario, see --list, or a file with one, ./mine.py",
+        metavar="SCENARIO",
+        help="its name, see --list, or a file with one: ./mine.py",
     )
     qdisc = parser.add_argument(
         "--qdisc",
         default="pfifo limit 200",
         metavar="'KIND OPTIONS'",
-        help="the discipline at the bottleneck, in tc's syntax (default: "
-        "%(default)s). Its handle is 2:. Classes and filters may follow "
-        "after semicolons",
+        help="as for tc, default: %(default)s",
     )
     parameter = parser.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="set a parameter of the scenario; may be repeated",
+        help="set a parameter of the scenario, may be repeated",
     )
     parser.add_argument(
-        "--clock", choices=("virtual", "wall"), help="default: virtual in the lab, wall with --here"
+        "--clock",
+        choices=("virtual", "wall"),
+        metavar="CLOCK",
+        help="virtual, or wall (default with --here)",
     )
     parser.add_argument(
         "--here",
         action="store_true",
-        help="run on this machine's kernel, as root, instead of in the lab",
+        help="run on this machine's kernel, as root",
     )
     parser.add_argument(
         "--seed",
         type=int,
         default=1,
         metavar="N",
-        help="seed of the flows' start times and of the guest's entropy (default: %(default)s)",
+        help="seed of all random numbers (%(default)s)",
     )
     parser.add_argument(
         "--out",
         type=Path,
         metavar="DIR",
-        help="directory of the results (default: "
-        "out/SCENARIO-QDISC-SETTINGS-SEED, with all settings that differ "
-        "from their defaults)",
+        help="of the results (out/SCENARIO-QDISC-SETTINGS-SEED)",
     )
     for option in LAB_OPTIONS:
-        parser.add_argument(f"--{option}", default="", help="option of lab/boot")
+        about = f"as for {command('boot')}"
+        parser.add_argument(f"--{option}", default="", metavar="NAME", help=about)
     parser.add_argument(
         "--module",
         action="append",
         default=[],
         type=Path,
         metavar="DIR",
-        help="build and load the qdiscs (sch_NAME.c) and congestion controls "
-        "(tcp_NAME.c) in DIR; see docs/your-own.md",
+        help="build the sch_NAME.c and tcp_NAME.c in it",
     )
     parser.add_argument(
         "--exec",
         action="append",
         default=[],
         metavar="'ROLE: PROGRAM'",
-        help="run a program as traffic: a server, then a client; data of the "
-        "server crosses the bottleneck; docs/your-own.md",
+        help="a server, then a client: see docs/your-own.md",
     )
     parser.add_argument(
         "--pcap",
         action="append",
         default=[],
         metavar="NODE",
-        help="write the packets of a node, such as rtr or dst, to DIR/NODE.pcapng, "
-        "with times of the run; may be repeated",
+        help="write a node's packets to DIR/NODE.pcapng",
     )
     parser.add_argument(
         "--tcp-state",
         action="store_true",
-        help="write window, RTT, pacing rate, losses and more of each TCP connection to "
-        "DIR/tcp.csv, every `interval`",
+        help="write each flow's window, RTT etc. to DIR/tcp.csv",
     )
     parser.add_argument(
         "--list",
         action="store_true",
-        help="show the named scenario, or all of them, with their parameters",
+        help="show SCENARIO, or all, with their parameters",
     )
     if completion.ASKED in os.environ:
         scenarios = find_all()

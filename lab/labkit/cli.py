@@ -16,86 +16,69 @@ from . import engines, records, terminal
 from .errors import EXIT_UNAVAILABLE, EXIT_USAGE, LabError, say
 from .paths import CACHE
 from .request import Request
-
-EPILOG = """\
-Runs COMMAND as root in a freshly booted kernel, in the checkout's directory, with the
-checkout's modules for modprobe and its plugins for tc, and returns COMMAND's exit status.
-It first builds what is missing: kernels in ~/.cache/sch-aqm (or $LAB_CACHE), and modules,
-plugins and tools in build/.
-
-The guest sees the host's files read-only. It can write to the checkout, to build/ and to each
---share directory. /tmp, /run and /dev are private. Its environment is LAB=1, LAB_SEED,
-LAB_CLOCK, LAB_KERNEL, LAB_ENGINE, LAB_FLAVOUR, LAB_IMAGE, LAB_CACHE, PATH, HOME, LANG, LC_ALL,
-TC_LIB_DIR, TOOLS_DIR, and the host's variables that begin with AQM_. Its stdin is empty except
-with --shell.
-
-exit status: COMMAND's own (128 + n when signal n ended it); 2 wrong usage; 69 the lab cannot
-be set up; 70 oops, warning, KASAN, lockdep or kmemleak report, panic, hang, or a guest that
-died, with the kernel log's name; 124 time limit; 130 or 143 interrupted.
-"""
+from .usage import Parser
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """Return the parser of all options."""
-    p = argparse.ArgumentParser(
-        prog="lab/boot",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        usage="lab/boot [OPTION]... -- COMMAND [ARGUMENT]...",
+    p = Parser(
+        "boot",
+        "Run a command as root in a freshly booted kernel: docs/lab.md.",
+        "-- COMMAND [ARGUMENT]...",
+        "-- tc qdisc add dev lo root qsdrr",
         allow_abbrev=False,
     )
     p.add_argument("--engine", default="uml", help="uml (default) or qemu")
-    defaults = " and ".join(f"{records.names(e)[0]} for {e}" for e in engines.ENGINES)
+    defaults = ", ".join(f"{records.names(e)[0]} in {e}" for e in engines.ENGINES)
     p.add_argument(
         "--kernel",
         default="",
         metavar="NAME|DIR",
-        help=f"its version, see --list (default: {defaults}), or the directory of a tree",
+        help=f"see --list ({defaults}), or a tree",
     )
     p.add_argument("--clock", default="", help="virtual (default for uml) or wall")
     p.add_argument(
         "--flavour",
+        metavar="NAME",
         default="fast",
-        help="fast (default), kasan, lockdep, checked (both), or smp (two CPUs with the "
-        "wall clock and lockdep)",
+        help="fast (default), kasan, lockdep, checked, or smp",
     )
-    p.add_argument("--seed", type=int, default=1, help="seed of all randomness (default 1)")
+    p.add_argument("--seed", type=int, default=1, help="of all randomness (1)")
     p.add_argument(
-        "--icount", action="store_true", help="qemu: one guest instruction is one guest nanosecond"
+        "--icount", action="store_true", help="qemu: an instruction is a guest's nanosecond"
     )
     p.add_argument(
         "--plugin",
         default="",
-        metavar="FILE[,NAME=VALUE]...",
-        help="qemu, with --icount: load this QEMU plugin",
+        metavar="FILE[,...]",
+        help="qemu, with --icount: load a QEMU plugin",
     )
     p.add_argument(
         "--nics",
         type=int,
         default=0,
         metavar="N",
-        help="qemu: N network cards (e1000e) on one hub, up to 8 (default 0)",
+        help="qemu: N network cards on one hub, up to 8 (0)",
     )
     p.add_argument(
         "--shell",
         action="store_true",
-        help="give COMMAND your terminal, with the wall clock; without COMMAND run a "
-        "shell with all modules loaded",
+        help="give COMMAND, or a shell, your terminal",
     )
     p.add_argument(
         "--time-limit",
         type=float,
         metavar="S",
-        help="end the guest after this many real seconds (default 600; no limit with --shell)",
+        help="end the guest after S real seconds (600)",
     )
-    p.add_argument("--memory", default="2G", help="the guest's memory (default 2G)")
+    p.add_argument("--memory", default="2G", help="of the guest (2G)")
     p.add_argument(
         "--share",
         action="append",
         default=[],
         type=Path,
         metavar="DIR",
-        help="another host directory that the guest may write to",
+        help="another directory that the guest may write to",
     )
     p.add_argument(
         "--module",
@@ -103,17 +86,18 @@ def parser() -> argparse.ArgumentParser:
         default=[],
         type=Path,
         metavar="DIR",
-        help="build sch_NAME.c, tcp_NAME.c and q_NAME.c from a directory outside the "
-        "checkout, for modprobe and tc",
+        help="build the sch_, tcp_ and q_NAME.c in it",
     )
     p.add_argument("--build", action="store_true", help="only build what a run needs")
     p.add_argument(
         "--clean-cache",
         action="store_true",
-        help="remove the kernels, sources, packages and results of Python that all checkouts share",
+        help="remove what all checkouts share",
     )
     p.add_argument("--list", action="store_true", help="list kernels, engines and flavours")
-    p.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND")
+    p.add_argument(
+        "command", nargs=argparse.REMAINDER, metavar="COMMAND", help="with its arguments"
+    )
     return p
 
 

@@ -64,7 +64,8 @@ def wait(
     clock: VirtualClock | None,
 ) -> str:
     """Follow the guest to its end. Return its state if it exceeded a limit, else ""."""
-    end = time.monotonic() + request.time_limit
+    begin = time.monotonic()
+    end = begin + request.time_limit
     pidfd = os.pidfd_open(process.pid)
     nap = 0.005
     try:
@@ -81,6 +82,8 @@ def wait(
                     if clock and still > STILL
                     else reason.rstrip("; ")
                 )
+            if request.watch:
+                request.watch(clock.seconds() if clock else time.monotonic() - begin)
             if terminal:
                 terminal.watch(poller)
             ready = {fd for fd, _ in poller.poll(1000 * min(nap, left))}

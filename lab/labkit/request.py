@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -31,6 +31,7 @@ class Request:
     own_root: the guest needs no file of the host but those of `share`
     ptrace: run processes by ptrace(2), with other bytes, instead of seccomp(2)
     sockets: IP version and number of TCP sockets whose addresses must not depend on any path
+    watch: called each second with the guest's seconds since its boot
     """
 
     command: Sequence[str]
@@ -54,6 +55,7 @@ class Request:
     environment: Mapping[str, str] = field(default_factory=dict)
     sockets: tuple[int, int] = (4, 0)
     output: Output | None = None
+    watch: Callable[[float], None] | None = None
 
 
 @dataclass

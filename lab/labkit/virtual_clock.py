@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 #: Real seconds after the start before we look, and between two looks.
-FIRST, EVERY = 3.0, 1.0
+FIRST, EVERY = 2.0, 0.5
 
 #: The kernel's name of its first task, and bytes of a task that hold its name; of a name.
 FIRST_NAME, TASK_BYTES, NAME_BYTES = b"swapper", 16384, 16
@@ -45,6 +45,10 @@ class VirtualClock:
             if clock != self.seen or clock < 0:
                 self.seen, self.moved_at = clock, now
         return now - self.moved_at
+
+    def seconds(self) -> float:
+        """Return the clock at the last look, in seconds since boot."""
+        return max(0, self.seen) / 1e9
 
     def program(self) -> str:
         """Return the name of the program that runs in the guest; empty if unknown."""

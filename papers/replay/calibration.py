@@ -109,6 +109,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "theory's values and the measured ones.",
         ROOT / "out" / "calibration",
         resume=False,
+        example="--jobs 2",
     )
     args = parser.parse_args(argv)
     jobs = {f"{name}-{seed}": cell.job(seed) for name, cell in CELLS.items() for seed in SEEDS}

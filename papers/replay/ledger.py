@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from aqmlab import ROOT
+from labkit.usage import Parser
 
 from . import claim_verdict, claims, judgement, page_model, pages
 from .paper import Paper, load, names
@@ -86,10 +86,11 @@ def write_all() -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit status: 0; 1 with --check if a file differs from what would be written."""
-    parser = argparse.ArgumentParser(
-        prog="ledger",
-        description="Write docs/results, and the site "
-        "in out/results, from the claims and rows of the papers.",
+    parser = Parser(
+        "ledger",
+        "Write docs/results, and the site in out/results, from the claims and rows of the papers.",
+        "",
+        "--check",
     )
     parser.add_argument("--check", action="store_true", help="write nothing; list what differs")
     args = parser.parse_args(argv)

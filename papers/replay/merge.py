@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from aqmlab import ROOT
 from aqmlab.exceptions import UserError
+from labkit.usage import Parser
 
 from . import run_cells, store, time_plots
 from .paper import BEFORE, Paper, load, names
@@ -57,11 +57,13 @@ def merge(paper: Paper, sources: Sequence[str]) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit status: 0; 1 when a source has no results."""
-    parser = argparse.ArgumentParser(
-        prog="merge",
-        description="Merge the results of other checkouts or git revisions into this checkout.",
+    parser = Parser(
+        "merge",
+        "Merge the results of other checkouts or git revisions into this checkout.",
+        "PAPER SOURCE...",
+        "tdrr ../other-checkout",
     )
-    parser.add_argument("paper", choices=names())
+    parser.add_argument("paper", choices=names(), metavar="PAPER")
     parser.add_argument(
         "source",
         nargs="+",

@@ -87,8 +87,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         "Run what is missing of a paper's cells, and write its page.",
         ROOT / "out" / "papers",
         resume=True,
+        operands="PAPER",
+        example="tdrr --quick",
     )
-    parser.add_argument("name", choices=names())
+    parser.add_argument("name", choices=names(), metavar="PAPER")
     parser.add_argument(
         "--quick",
         action="store_true",

@@ -200,7 +200,10 @@ def gso_table(runs: DefaultRuns, kinds: Iterable[str]) -> str:
 def main() -> None:
     """Run what is missing, then print."""
     parser = sweep.parser(
-        "defaults", __doc__.partition("\n")[0], ROOT / "out/defaults", resume=True
+        "lab/python -m studies.defaults",
+        __doc__.partition("\n")[0],
+        ROOT / "out/defaults",
+        resume=True,
     )
     parser.add_argument("--kinds", nargs="+", metavar="KIND", help="only these")
     arguments = parser.parse_args()

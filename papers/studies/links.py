@@ -232,7 +232,9 @@ def table(
 
 def arguments() -> argparse.Namespace:
     """Read the command line."""
-    parser = sweep.parser("links", __doc__.partition("\n")[0], ROOT / "out/links", resume=True)
+    parser = sweep.parser(
+        "lab/python -m studies.links", __doc__.partition("\n")[0], ROOT / "out/links", resume=True
+    )
     parser.add_argument("--kinds", nargs="+", metavar="KIND", help="only these")
     parser.add_argument("--short", action="store_true", help="one rate, one shaper, one change")
     return parser.parse_args()

@@ -66,7 +66,7 @@ def table(done: Results, rows: Iterable[str], rtts: Rtts, seeds: Iterable[int]) 
 def main() -> None:
     """Run what is missing, then print."""
     parser = sweep.parser(
-        "tdrr-time-constant",
+        "lab/python -m studies.tdrr_time_constant",
         __doc__.partition("\n")[0],
         ROOT / "out/tdrr-time-constant",
         resume=True,

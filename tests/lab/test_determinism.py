@@ -116,3 +116,15 @@ def test_own_programs_of_the_lab_read_the_processors_counter(lab: Lab, tmp_path:
     done = [engines.run(Request([str(program)], share=[tmp_path]), capture=True) for _ in range(2)]
     assert done[0].status == 0
     assert done[0].stdout != done[1].stdout
+
+
+def test_a_watcher_is_told_the_guests_clock() -> None:
+    """For a bar of progress: it begins at boot and goes on; the run has the same end as without."""
+    script = "i=0; while [ $i -lt 4000 ]; do sleep 1; i=$((i + 1)); done; cut -d. -f1 /proc/uptime"
+    told: list[float] = []
+    done = engines.run(Request(["/bin/sh", "-c", script], watch=told.append), capture=True)
+    end = int(done.stdout)
+    assert end >= 4000
+    assert told == sorted(told)
+    assert told[0] == 0
+    assert 0 < told[-1] <= end

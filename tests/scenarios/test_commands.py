@@ -14,11 +14,19 @@ import pytest
 from aqmlab import ROOT, doctor
 from aqmlab.__main__ import COMMANDS
 from aqmlab.run.execute import EDITION
+from labkit import usage
 
 
 def aqm(*words: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-P", "-m", "aqm", *words]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=300)
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        timeout=300,
+        env={**os.environ, "COLUMNS": str(usage.COLUMNS)},
+    )
 
 
 def test_help_names_each_command_on_one_screen() -> None:
@@ -31,10 +39,15 @@ def test_help_names_each_command_on_one_screen() -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_each_command_has_help(name: str) -> None:
+def test_the_help_of_each_command_fits_a_screen_and_has_an_example(name: str) -> None:
     done = aqm(name, "--help")
     assert done.returncode == 0
-    assert done.stdout.startswith("usage: ")
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("usage: ")
+    assert len(lines) <= usage.ROWS
+    assert max(map(len, lines)) <= usage.COLUMNS
+    if name != "doctor":  # it takes nothing
+        assert any(line.startswith("example: ") for line in lines)
 
 
 def test_a_typo_is_named() -> None:

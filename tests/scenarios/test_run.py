@@ -92,6 +92,8 @@ def test_result_has_provenance(tmp_path: Path) -> None:
     assert made["version"] == said.stdout.strip()
     assert made["argv"][1] == "dumbbell"
     assert made["argv"][made["argv"].index("--out") + 1] == str(tmp_path / "r")
+    assert made["machine"]["kernel"] == os.uname().release
+    assert made["machine"]["processor"] in Path("/proc/cpuinfo").read_text()
     lab = {
         "engine": "uml",
         "kernel": default_kernel(),

@@ -21,6 +21,7 @@ from aqmlab.exceptions import UserError, unknown
 from labkit import trees
 from labkit.cache import digest
 from labkit.paths import CACHE
+from labkit.usage import Parser
 
 GOOD, BAD, SKIP, WRONG = 0, 1, 125, 2
 #: Parts of result.json whose names a metric may leave out.
@@ -48,11 +49,12 @@ def metric(result: Mapping[str, Any], name: str) -> float:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    p = argparse.ArgumentParser(
-        prog="bisect",
-        description="Find the commit of a kernel tree that changed a metric of a scenario.",
-        epilog="example: bisect --kernel ~/linux --good v7.2 --bad v7.3 --metric "
-        "probe.delay_ms.p99 --below 2 dumbbell --qdisc fq_codel --set probe=on",
+    p = Parser(
+        "bisect",
+        "Find the commit of a kernel tree that changed a metric of a scenario.",
+        "SCENARIO [OPTION OF run]...",
+        "--kernel ~/linux --good v7.2 --bad v7.3 \\\n"
+        "    --metric probe.delay_ms.p99 --below 2 step-load --qdisc fq_codel",
     )
     p.add_argument("--kernel", required=True, metavar="DIR", help="a kernel tree")
     p.add_argument("--good", metavar="COMMIT", help="where the metric was good")

@@ -31,13 +31,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         "Compare a qdisc with mainline's in the demo's workloads.",
         OUT / "compare",
         resume=False,
+        operands="--mine 'KIND OPTIONS'",
+        example="--mine 'qsdrr limit 200' --against cake",
     )
     parser.add_argument(
         "--mine",
         required=True,
         metavar="'KIND OPTIONS'",
-        help="the qdisc as tc calls it; {buffer}, {bytes}, {rate} and others "
-        "stand for what a workload gives: docs/your-own.md",
+        help="as for tc, {rate} and others are the workload's",
     )
     parser.add_argument(
         "--module",
@@ -45,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         default=[],
         type=Path,
         metavar="DIR",
-        help="build and load the modules of a directory, see run --help",
+        help="build the sch_NAME.c and tcp_NAME.c in it",
     )
     parser.add_argument(
         "--kernel",
@@ -53,62 +54,61 @@ def main(argv: Sequence[str] | None = None) -> int:
         default=[],
         type=trees.named,
         metavar="NAME|DIR",
-        help="run on this kernel, or compare two or more with each other: docs/your-kernel.md",
+        help="run on it, or compare several: docs/your-kernel.md",
     )
     parser.add_argument(
         "--against",
         default="",
         metavar="KIND,...",
-        help="qdiscs to compare with, by kind or as whole lines (mainline's)",
+        help="the others, kinds or whole lines (mainline's)",
     )
-    parser.add_argument("--name", default="", help="how tables and plots call the qdisc")
+    parser.add_argument("--name", default="", help="what tables and plots call it")
     parser.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="NAME=VALUE,...",
-        help="compare a variant for each value of {NAME} in --mine; of a parameter "
-        "of the runs, such as cc, the first value with the others",
+        help="a variant per value of {NAME} in --mine, or cc",
     )
     parser.add_argument(
         "--base",
         type=Path,
         metavar="DIR",
-        help="compare with an earlier comparison of another version, which has --out DIR",
+        help="compare with what --out DIR of another version has",
     )
     parser.add_argument(
         "--worse-than",
         metavar="PERCENT",
-        help="exit with status 3 if a metric is worse by more, as in 20%%; writes junit.xml and "
-        "compare.sarif",
+        help="exit with 3 if worse; junit.xml, compare.sarif",
     )
     parser.add_argument(
         "--metric",
         action="append",
         default=[],
         metavar="NAME",
-        help="judge by this metric only, such as 'probe loss' or calls.loss (GROUP.METRIC of "
-        "result.json); may be given again",
+        help="judge by it, as 'probe loss' or calls.loss",
     )
-    parser.add_argument("--seeds", type=int, default=3, metavar="N", help="(%(default)s)")
+    parser.add_argument(
+        "--seeds", type=int, default=3, metavar="N", help="per workload (%(default)s)"
+    )
     parser.add_argument(
         "--workload",
         action="append",
         default=[],
         metavar="NAME",
-        help=f"only this one of {', '.join(WORKLOADS)}; may be given again",
+        help=", ".join(WORKLOADS),
     )
     parser.add_argument(
         "--workloads",
         default="",
         metavar="SET",
-        help="take another set of workloads: rfc7928, or a TOML file like it",
+        help="rfc7928, or a TOML file like it",
     )
     parser.add_argument(
         "--trace",
         default="",
         metavar="FILE",
-        help="let the bottleneck's rate and delay follow a trace",
+        help="the bottleneck's rate and delay follow it",
     )
     args = parser.parse_args(argv)
     began = time.monotonic()

@@ -119,6 +119,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "Compare each discipline with mainline's, in its workloads.",
         OUT / "demo",
         resume=False,
+        example="--out demo --jobs 2",
     ).parse_args(argv)
     began = time.monotonic()
     found = run_and_report(

@@ -21,33 +21,37 @@ from aqmlab.run.execute import terminated_as_interrupt
 from labkit import engines
 from labkit.errors import LabError
 from labkit.request import Request
+from labkit.usage import Parser
 
 from .cluster import snakemake, where
 from .forks import forked
 from .sweep_job import Job
 
 
-def parser(prog: str, description: str, out: Path, *, resume: bool) -> argparse.ArgumentParser:
+def parser(
+    prog: str, description: str, out: Path, *, resume: bool, operands: str = "", example: str = ""
+) -> Parser:
     """Return a parser with the options that every sweep has.
 
     out, resume: defaults
+    operands, example: see Parser
     """
-    added = argparse.ArgumentParser(prog=prog, description=description)
+    added = Parser(prog, description, operands, example)
     added.add_argument(
-        "--out", type=Path, default=out, metavar="DIR", help=f"default: out/{out.name}"
+        "--out", type=Path, default=out, metavar="DIR", help=f"of the results (out/{out.name})"
     )
     added.add_argument(
         "--jobs",
         type=int,
         metavar="N",
-        help=f"runs at a time; default: {os.cpu_count() or 1}, or the profile's",
+        help=f"runs at a time ({os.cpu_count() or 1}, or the profile's)",
     )
     added.add_argument("--profile", metavar="NAME", help="run on a cluster: docs/cluster.md")
     added.add_argument(
         "--resume",
         action=argparse.BooleanOptionalAction,
         default=resume,
-        help="keep finished runs of the same commands, even if sources changed",
+        help="keep finished runs, even if sources changed",
     )
     return added
 

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from aqmlab.run import run_directory
 from aqmlab.run.execute import Cost
+from labkit.usage import Parser
 
 from . import logs, result
 
@@ -55,10 +55,12 @@ def measure(directory: Path) -> bool:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit status: 0, or 1 if a run could not be measured."""
-    parser = argparse.ArgumentParser(
-        prog="measure",
-        description="Compute result.json of finished runs again from their logs, "
+    parser = Parser(
+        "measure",
+        "Compute result.json of finished runs again from their logs, "
         "after a change of a metric. Boots nothing. The digest and the provenance stay.",
+        "DIR...",
+        "out/compare",
     )
     parser.add_argument(
         "directories",

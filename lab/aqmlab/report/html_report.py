@@ -18,6 +18,7 @@ from aqmlab.measure import logs
 from aqmlab.run import run_directory
 from aqmlab.run.params import Param
 from aqmlab.run.scenario import find
+from labkit.usage import Parser
 
 from . import interactive_plots, scatter, tables
 from .cards import card, of_interest, summary
@@ -145,8 +146,8 @@ def write(path: Path, sections: Sequence[Section]) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit status: 0, 1 if a run is incomplete, 2 if the arguments are wrong."""
-    parser = argparse.ArgumentParser(
-        prog="report", description="Draw any run or runs as one HTML file."
+    parser = Parser(
+        "report", "Draw any run or runs as one HTML file.", "DIR...", "--out mine.html out/compare"
     )
     parser.add_argument(
         "directories",
@@ -159,7 +160,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--out",
         type=Path,
         metavar="FILE",
-        help="default: report.html in the first DIR's parent, or in a sweep's DIR",
+        help="default: report.html beside DIR, or in a sweep's",
     )
     args = parser.parse_args(argv)
     first = args.directories[0]

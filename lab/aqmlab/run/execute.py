@@ -8,12 +8,14 @@ import ctypes
 import functools
 import json
 import os
+import platform
+import re
 import resource
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -33,7 +35,7 @@ from .recipe import Recipe
 from .steps import Failure, in_guest
 
 #: Number of the format that digests depend on: equal settings and seeds give equal digests within
-#: an edition. docs/determinism.md says what changed in each.
+#: an edition. docs/anywhere.md says what changed in each.
 EDITION = 2
 
 #: How many of a failed run's last lines are shown.
@@ -56,7 +58,15 @@ SOCKETS_PER_FLOW = 4
 
 def made_with() -> dict[str, Any]:
     """The checkout, the compiler and the command that this run is of; the guest adds the rest."""
-    return {"edition": EDITION, **_checkout(), "argv": sys.argv}
+    return {"edition": EDITION, **_checkout(), "machine": machine(), "argv": sys.argv}
+
+
+@functools.cache
+def machine() -> dict[str, str]:
+    """Return this machine's processor and kernel, which no byte of a virtual run depends on."""
+    info = Path("/proc/cpuinfo")
+    names = re.findall(r"^model name\s*:\s*(.+)$", info.read_text() if info.exists() else "", re.M)
+    return {"processor": names[0] if names else platform.machine(), "kernel": platform.release()}
 
 
 @functools.cache
@@ -218,6 +228,21 @@ def _request(
     )
 
 
+@contextlib.contextmanager
+def _bar(recipe: Recipe, steps: int) -> Iterator[Callable[[float], None] | None]:
+    """Show on a terminal how much of a run is over, if it takes long. Yield what is to be told the
+    guest's seconds since its boot; None elsewhere."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from tqdm import tqdm  # a run of half a second does without
+
+    end = (FIRST_NS + steps * TURN_NS) / 1e9 + recipe.duration_ms / 1000
+    shape = "{desc} {percentage:3.0f} %|{bar}| {elapsed} gone, {remaining} left"
+    with tqdm(total=end, desc="run", ascii=" =", bar_format=shape, delay=2, leave=False) as bar:
+        yield lambda seconds: bar.update(min(seconds, end) - bar.n) and None
+
+
 def run(
     recipe: Recipe,
     facts: Facts,
@@ -245,7 +270,8 @@ def run(
             commands = Commands(directory, recipe.as_json(), in_guest)
             files = commands.write()
             request = _request(recipe, asked, directory, files, lab_options)
-            status, said, lab = _in_lab(request, log)
+            with _bar(recipe, len(commands.steps())) as watch:
+                status, said, lab = _in_lab(replace(request, watch=watch), log)
             if not status:
                 try:
                     outcome.write(commands, lab)
