@@ -6,6 +6,7 @@ bundle (tools/wheel makes it), the wheel has that and the few data files that a 
 """
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -27,9 +28,11 @@ LEFT_OUT = (
     "out/",
     ".git",
 )
-#: What a run reads beside a bundle.
+#: What a run reads beside a bundle; of the papers also experiments and claims, without rows.
 DATA = (
     "docs/your-own/",
+    "tc/lab/generic.c",
+    "tc/tc_abi.h",
     "lab/config/",
     "lab/kernels/",
     "lab/profiles/",
@@ -41,6 +44,9 @@ DATA = (
     "LICENSE",
     "VERSION",
 )
+
+
+OF_PAPERS = re.compile(r"papers/(\w+/)?[\w.]+\.(toml|j2|json)")
 
 
 class WithCheckout(build_py):
@@ -60,7 +66,11 @@ class WithCheckout(build_py):
         place = Path(self.build_lib) / "aqm" / "checkout"
         shutil.rmtree(place, ignore_errors=True)
         for name in names:
-            wanted = name.startswith(DATA) if BUNDLE else not name.startswith(LEFT_OUT)
+            wanted = (
+                name.startswith(DATA) or OF_PAPERS.fullmatch(name)
+                if BUNDLE
+                else not name.startswith(LEFT_OUT)
+            )
             if wanted and (TOP / name).is_file():
                 (place / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(TOP / name, place / name)

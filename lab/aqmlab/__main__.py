@@ -10,6 +10,7 @@ COMMANDS = {
     "compare": ("aqmlab.compare.command", "compare a discipline with mainline's"),
     "report": ("aqmlab.report.html_report", "write an HTML report of finished runs"),
     "demo": ("aqmlab.compare.demo", "compare all disciplines in five workloads"),
+    "paper": ("replay.run_cells", "run a part of a paper's experiments, with its verdicts"),
     "measure": ("aqmlab.measure.command", "compute the metrics of finished runs again"),
     "bisect": ("aqmlab.compare.bisect", "find the commit of a kernel that changed a metric"),
     "boot": ("labkit.cli", "run a command in a freshly booted kernel"),

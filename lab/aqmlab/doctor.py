@@ -20,6 +20,7 @@ from aqmlab.run import execute
 from labkit import bundle
 from labkit.errors import LabError
 from labkit.job import scratch_base
+from labkit.paths import BUNDLE, KIT
 from labkit.usage import Parser
 
 from .start import EXTRAS
@@ -57,15 +58,10 @@ def machine() -> Iterator[Finding]:
     for package, extra in sorted(EXTRAS.items()):
         found = importlib.util.find_spec(package) is not None
         yield package, found or None, "" if found else f"pip install 'sch-aqm[{extra}]'"
-    if bundle.manifest():
-        yield "own modules", None, "need a checkout of the source"
-    else:
-        missing = [name for name in ("cc", "make") if not shutil.which(name)]
-        yield (
-            "own modules",
-            None if missing else True,
-            ", ".join(missing) and f"missing: {', '.join(missing)}",
-        )
+    missing = [name for name in ("gcc", "make", "ld") if not shutil.which(name)]
+    if BUNDLE and not KIT:
+        missing.append(bundle.GET_KIT)
+    yield "own modules", None if missing else True, f"missing: {', '.join(missing)}" * bool(missing)
 
 
 def trial() -> Iterator[Finding]:

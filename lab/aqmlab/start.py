@@ -14,7 +14,14 @@ from . import completion
 from .exceptions import nearest
 
 #: Packages that the wheel does not require, with the extra that brings them.
-EXTRAS = {"bokeh": "report", "jinja2": "report", "matplotlib": "pandas", "pandas": "pandas"}
+EXTRAS = {
+    "bokeh": "report",
+    "jinja2": "report",
+    "matplotlib": "pandas",
+    "pandas": "pandas",
+    "fastparquet": "papers",
+    "jsonschema": "papers",
+}
 
 
 def usage(program: str, commands: Mapping[str, tuple[str, str]], example: str) -> str:
@@ -51,9 +58,8 @@ def start(program: str, commands: Mapping[str, tuple[str, str]], example: str) -
     except ModuleNotFoundError as error:
         if error.name not in EXTRAS:
             raise
-        sys.exit(
-            f"{program} {name} needs {error.name}: pip install 'sch-aqm[{EXTRAS[error.name]}]'"
-        )
+        extra = "papers" if commands[name][0].startswith("replay") else EXTRAS[error.name]
+        sys.exit(f"{program} {name} needs {error.name}: pip install 'sch-aqm[{extra}]'")
     except BrokenPipeError:
         # The reader, such as `head`, has closed the pipe. Prevent an error in the last flush, too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

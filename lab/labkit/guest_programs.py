@@ -39,6 +39,9 @@ CFLAGS += -DHAVE_SETNS -DHAVE_HANDLE_AT -DNEED_STRLCPY -DHAVE_LIBMNL -I$(LAB_SRC
 
 LINK = ("-static", "-Wl,--gc-sections")
 SYMBOLS = "static-syms.h"
+#: Files of ensure_iproute2() that make tc, and the directory of plugins that are compiled already.
+TC_PARTS = ("tc.a", SYMBOLS, "libnetlink.a", "libutil.a")
+READY = "plugins"
 
 
 @dataclass(frozen=True)
@@ -123,20 +126,25 @@ def build_iproute2(path: Path) -> None:
         run_logged(["nice", "make", "-C", tree, f"-j{jobs()}", *words], log, "building iproute2")
         objects = [file for file in (tree / "tc").glob("*.o") if file.name != "static-syms.o"]
         run_logged([need("ar", "binutils"), "rcs", path / "tc.a", *objects], log, "keeping tc")
-        for file in ("ip/ip", "tc/static-syms.h", "lib/libnetlink.a", "lib/libutil.a"):
+        for file in ("ip/ip", f"tc/{SYMBOLS}", "lib/libnetlink.a", "lib/libutil.a"):
             shutil.copy(tree / file, path)
     mark(path)
 
 
-def link_tc(target: Path, more: Sequence[Plugin], log: Path) -> None:
-    """Write tc with the checkout's plugins and MORE to TARGET."""
-    parts = ensure_iproute2()
-    plugins = {plugin.kind: plugin for plugin in (*own_plugins(), *more)}
+def link_tc(target: Path, more: Sequence[Plugin], log: Path, given: Path | None = None) -> None:
+    """Write tc with the checkout's plugins and MORE to TARGET.
+
+    GIVEN has tc without its last link step, and compiled plugins instead of the checkout's.
+    """
+    parts = given or ensure_iproute2()
+    ready = sorted((given / READY).glob("*.o")) if given else []
+    plugins = [*([] if given else own_plugins()), *more]
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        objects = [plugin.compile(folder, log) for plugin in plugins.values()]
+        objects = [*ready, *(plugin.compile(folder, log) for plugin in plugins)]
         symbols = folder / "symbols.c"
-        symbols.write_text(symbol_table(list(plugins.values())))
+        known = [Plugin(path.stem, (), ()) for path in ready]
+        symbols.write_text(symbol_table([*known, *plugins]))
         command: list[str | Path] = [
             *(need("cc", "gcc"), "-O2", *LINK, f"-I{parts}", "-o"),
             *(target, symbols, *objects),

@@ -28,7 +28,7 @@ from .cache import (
 )
 from .errors import LabError, need, say
 from .kernels import Kernel
-from .paths import BUILD, LAB, LOGS, ROOT
+from .paths import BUILD, BUNDLE, LAB, LOGS, ROOT
 from .progress import run_logged
 from .toolchain import compiler, jobs, version
 
@@ -171,11 +171,14 @@ def add_modules(kernel: Kernel, path: Path, objects: Sequence[Path]) -> None:
     """Copy OBJECTS beside the kernel's own modules under PATH, and tell modprobe of all."""
     tree = path / "lib" / "modules" / kernel.release
     extra = tree / "extra"
-    extra.mkdir()
+    extra.mkdir(exist_ok=True)
     for module in objects:
         shutil.copy(module, extra)
     depmod = subprocess.run(
-        [need("depmod", "kmod"), "-b", str(path), kernel.release],
+        [
+            *([BUNDLE / "bin" / "busybox", "depmod"] if BUNDLE else [need("depmod", "kmod")]),
+            *("-b", path, kernel.release),
+        ],
         capture_output=True,
         text=True,
         check=False,

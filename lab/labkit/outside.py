@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from . import guest_programs
+from .bundle import kit, with_headers
 from .cache import built, digest, digest_files, file_digest, files_under, mark, prune
 from .errors import LabError, need
 from .kernels import Kernel
@@ -114,13 +115,13 @@ def plugins(folder: Path) -> Iterator[tuple[str, Path]]:
         yield kind, own if own.exists() else GENERIC
 
 
-def ensure_plugins(folders: Sequence[Path]) -> Extras:
-    """Return the checkout's plugins and tools, with the plugins of FOLDERS beside them."""
-    extras = ensure_extras()
+def ensure_plugins(folders: Sequence[Path], given: Extras | None = None) -> Extras:
+    """Return plugins and tools, the checkout's or those GIVEN, with the plugins of FOLDERS."""
+    extras = given or ensure_extras()
     if not folders:
         return extras
     parts = [
-        extras.tc.parent.name,
+        str(extras.tc.parent),
         compiler(),
         GENERIC.read_text(),
         ABI.read_text(),
@@ -132,7 +133,7 @@ def ensure_plugins(folders: Sequence[Path]) -> Extras:
         shutil.copytree(extras.tc, extras_in(place).tc)
         log = LOGS / f"outside-{place.name}.log"
         log.unlink(missing_ok=True)
-        for folder in folders:
+        for folder in folders if given is None else ():  # the wheel's tc loads no plugin
             for kind, source in plugins(folder):
                 run_logged(
                     [
@@ -158,11 +159,13 @@ def ensure_plugins(folders: Sequence[Path]) -> Extras:
                 )
         shutil.copytree(extras.bin, extras_in(place).bin)
         more = [plugin for folder in folders for plugin in static_plugins(folder)]
-        guest_programs.link_tc(extras_in(place).bin / "tc", more, log)
+        tc = None if given is None else kit("--module") / "tc"
+        guest_programs.link_tc(extras_in(place).bin / "tc", more, log, tc)
         mark(place)
 
     place = built(BUILD / "guest" / f"outside-{digest(part.encode() for part in parts)}", make)
-    return Extras(extras_in(place).tc, extras.tools, extras_in(place).bin)
+    mine = extras_in(place)
+    return Extras(mine.tc, extras.tools if given is None else mine.bin, mine.bin)
 
 
 def static_plugins(folder: Path) -> Iterator[guest_programs.Plugin]:
@@ -173,11 +176,12 @@ def static_plugins(folder: Path) -> Iterator[guest_programs.Plugin]:
         )
 
 
-def ensure_tree(kernel: Kernel, folders: Sequence[Path]) -> Path:
-    """Return a guest's module tree, as ensure_modules() does, with the modules of FOLDERS."""
-    ours = ensure_modules(kernel)
+def ensure_tree(kernel: Kernel, folders: Sequence[Path], given: Path | None = None) -> Path:
+    """Return a guest's module tree, ensure_modules()'s or GIVEN, with the modules of FOLDERS."""
+    ours = given or ensure_modules(kernel)
     if not folders:
         return ours
+    kernel = with_headers(kernel)
     objects = [
         *sorted((ours / kernel.release / "extra").glob("*.ko")),
         *(file for folder in folders for file in ensure_objects(kernel, folder)),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +15,9 @@ ROOT = _INSTALLED if _INSTALLED.exists() else _PACKAGES.parent
 LAB = ROOT / "lab"
 #: The built parts of a wheel (bundle.py), or None in a checkout.
 BUNDLE = ROOT / "bundle" if (ROOT / "bundle").exists() else None
+_FOUND = importlib.util.find_spec("aqm_build") if BUNDLE else None
+#: The parts of the second wheel (kit.py), if it is installed beside the first.
+KIT = Path(_FOUND.origin).parent if _FOUND and _FOUND.origin else None
 
 
 def cache_directory(environment: Mapping[str, str]) -> Path:

@@ -182,8 +182,14 @@ def built(name: str, flavour: str, folders: tuple[Path, ...]) -> tuple[Kernel, P
     checks only once, because a check takes as long as a boot, and because a sweep must not mix
     versions of changed files.
     """
-    if given := bundle.parts(name, flavour, folders):
-        return given
+    if given := bundle.parts(name, flavour):
+        kernel, modules_tree, extras, helpers = given
+        return (
+            kernel,
+            outside.ensure_tree(kernel, folders, modules_tree),
+            outside.ensure_plugins(folders, extras),
+            helpers,
+        )
     tree = trees.is_tree(name)
     kernel = (tree_kernels.ensure if tree else kernels.ensure_uml)(name, flavour)
     return (

@@ -18,6 +18,18 @@ def command(name: str) -> str:
     return found[0] if found else f"aqm {name}"
 
 
+class _Formatter(argparse.HelpFormatter):
+    """Lay out options in short."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=COLUMN)
+
+    def _format_args(self, action: argparse.Action, default_metavar: str) -> str:
+        if action.nargs == argparse.ONE_OR_MORE:
+            return f"{action.metavar or default_metavar}..."
+        return super()._format_args(action, default_metavar)
+
+
 class Parser(argparse.ArgumentParser):
     """Parse the command line of one of our commands.
 
@@ -44,7 +56,7 @@ class Parser(argparse.ArgumentParser):
             description=what,
             usage=words.replace("%", "%%"),
             allow_abbrev=allow_abbrev,
-            formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=COLUMN),
+            formatter_class=_Formatter,
         )
         self.example = f"\nexample: {called} {example}\n" if example else ""
 

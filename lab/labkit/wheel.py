@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """Build the wheel that needs no compiler: the bundle (bundle.py), and Python's packages around it.
 
-    python -m labkit.wheel [DIRECTORY]
+    python -m labkit.wheel [--build] [DIRECTORY]
 
-Writes it to DIRECTORY, or build/dist.
+Writes it to DIRECTORY, or build/dist; with --build also the wheel that kit.py describes.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import shutil
@@ -15,10 +16,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from . import bundle, engines, uml
+from . import bundle, engines, kit, uml
 from .cache import lock, write_sums
 from .errors import LabError, need, say
-from .paths import BUILD, LOGS, ROOT
+from .kernels import Kernel
+from .paths import BUILD, LAB, LOGS, ROOT
 from .progress import run_logged
 from .toolchain import compiler, version
 
@@ -26,9 +28,6 @@ from .toolchain import compiler, version
 LIMIT = 12_000_000
 
 FLAVOUR = "fast"
-
-#: Modules of tests.
-UNUSED = ("aqm_gate.ko", "qdisc_bench.ko", "sch_oldparents.ko")
 
 
 def describe_qdiscs() -> str:
@@ -39,29 +38,14 @@ def describe_qdiscs() -> str:
     ).stdout
 
 
-def make(place: Path) -> None:
-    """Write the bundle of the checkout to PLACE."""
+def make(place: Path) -> Kernel:
+    """Write the bundle of the checkout to PLACE. Return its kernel."""
     name = engines.default_kernel()
     kernel, tree, extras, helpers = uml.built(name, FLAVOUR, ())
     shutil.rmtree(place, ignore_errors=True)
-    place.mkdir(parents=True)
-    log = LOGS / "wheel.log"
-    log.unlink(missing_ok=True)
-    for file in (kernel.image, kernel.path / "System.map", helpers / "init"):
-        shutil.copy(file, place)
-    run_logged([need("strip", "binutils"), place / "linux", place / "init"], log, "stripping")
-    modules = place / "modules"
-    shutil.copytree(tree / kernel.release, modules / kernel.release, symlinks=False)
-    for unused in UNUSED:
-        (modules / kernel.release / "extra" / unused).unlink()
-    for path in modules.rglob("*.ko"):
-        run_logged([need("strip", "binutils"), "--strip-debug", path], log, f"stripping {path}")
-    root = place / "depmod" / "lib"
-    root.mkdir(parents=True)
-    (root / "modules").symlink_to(modules)
-    index = [need("depmod", "kmod"), "-b", str(root.parent), kernel.release]
-    run_logged(index, log, "indexing modules")
-    shutil.rmtree(place / "depmod")
+    bundle.write_kernel(place, kernel, tree)
+    shutil.copy(helpers / "init", place)
+    run_logged([need("strip", "binutils"), place / "init"], LOGS / "wheel.log", "stripping init")
     shutil.copytree(extras.bin, place / "bin")
     (place / "tc").mkdir()
     for table in extras.tc.glob("*.dist"):
@@ -77,34 +61,53 @@ def make(place: Path) -> None:
     }
     (place / bundle.MANIFEST).write_text(json.dumps(facts, indent=1) + "\n")
     write_sums(place, [path for path in place.rglob("*") if path.is_file()])
+    return kernel
 
 
-def build(target: Path) -> Path:
-    """Build the wheel into the directory TARGET, one at a time. Raises LabError."""
+def pip_wheel(source: Path, target: Path, **variables: str) -> None:
+    """Build the wheel of the project in SOURCE into the directory TARGET."""
+    words = ["--no-deps", "--no-build-isolation", "--quiet", "--wheel-dir", str(target)]
+    subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", *words, str(source)],
+        env={**os.environ, **variables},
+        check=True,
+    )
+
+
+def build(target: Path, *, second: bool) -> list[Path]:
+    """Build the wheel into the directory TARGET, and the SECOND if asked; one build at a time.
+    Return the wheels. Raises LabError."""
     place = BUILD / "bundle"
-    words = ["--no-deps", "--no-build-isolation", "--quiet", "--wheel-dir", str(target), str(ROOT)]
     with lock(BUILD / "bundle.lock"):
-        make(place)
+        kernel = make(place)
         shutil.rmtree(BUILD / "python", ignore_errors=True)
-        subprocess.run(
-            [sys.executable, "-m", "pip", "wheel", *words],
-            env={**os.environ, "AQM_BUNDLE": str(place)},
-            check=True,
-        )
-    (wheel,) = target.glob(f"sch_aqm-{version()}-*.whl")
-    return wheel
+        pip_wheel(ROOT, target, AQM_BUNDLE=str(place))
+        if second:
+            project = BUILD / "kit"
+            shutil.rmtree(project, ignore_errors=True)
+            shutil.copytree(LAB / "kit", project)
+            kit.make(project / "aqm_build", kernel)
+            (project / "aqm_build" / "__init__.py").write_text('"""Data of labkit."""\n')
+            pip_wheel(project, target, AQM_VERSION=version())
+    names = ("sch_aqm", "sch_aqm_build")[: 1 + second]
+    return [next(target.glob(f"{name}-{version()}-*.whl")) for name in names]
 
 
 def main() -> int:
-    """Build the wheel, and print its path and size. Return the exit status."""
+    """Build the wheels, and print paths and sizes. Return the exit status."""
+    p = argparse.ArgumentParser(prog="tools/wheel", description=__doc__)
+    p.add_argument("target", nargs="?", type=Path, default=BUILD / "dist", metavar="DIRECTORY")
+    p.add_argument("--build", action="store_true", help="the second one, too")
+    asked = p.parse_args()
     try:
-        wheel = build(Path(sys.argv[1]) if sys.argv[1:] else BUILD / "dist")
+        wheels = build(asked.target, second=asked.build)
     except LabError as error:
         say(str(error))
         return 1
-    size = wheel.stat().st_size
-    print(f"{wheel} {size / 1e6:.1f} MB")
-    return int(size > LIMIT)
+    sizes = [wheel.stat().st_size for wheel in wheels]
+    for wheel, size in zip(wheels, sizes, strict=True):
+        print(f"{wheel} {size / 1e6:.1f} MB")
+    return int(sizes[0] > LIMIT)
 
 
 if __name__ == "__main__":

@@ -61,14 +61,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         "merge",
         "Merge the results of other checkouts or git revisions into this checkout.",
         "PAPER SOURCE...",
-        "tdrr ../other-checkout",
+        "kantawala2001 ../other-checkout",
     )
     parser.add_argument("paper", choices=names(), metavar="PAPER")
     parser.add_argument(
         "source",
         nargs="+",
-        help="the directory of a checkout, or a git revision "
-        "such as MERGE_HEAD; the last source wins",
+        metavar="SOURCE",
+        help="checkout or git revision; the last wins",
     )
     args = parser.parse_args(argv)
     try:

@@ -10,11 +10,11 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from aqmlab import ROOT
 from aqmlab.compare import forks, sweep, sweep_job
 from aqmlab.exceptions import UserError, unknown
 from aqmlab.report import html_report, load_runs
 from aqmlab.run.params import Value
+from labkit.paths import BUNDLE, OUT
 
 from . import claims, ledger, rows, search, store, time_plots
 from .claim_types import Claim
@@ -85,23 +85,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = sweep.parser(
         "paper",
         "Run what is missing of a paper's cells, and write its page.",
-        ROOT / "out" / "papers",
+        OUT / "papers",
         resume=True,
         operands="PAPER",
-        example="tdrr --quick",
+        example="kantawala2001 --quick",
     )
-    parser.add_argument("name", choices=names(), metavar="PAPER")
+    parser.add_argument("name", choices=names(), metavar="PAPER", help=", ".join(names()))
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="a small part, in minutes, with a report of its runs; the repository is left alone",
+        help="a small part, in minutes, with a report of its runs",
     )
     parser.add_argument(
         "--tcp-profile",
-        "--era",
-        metavar="PROFILE",
-        help=f'only this TCP profile; default: all, "{OWN}" first, and with --quick only "{OWN}"',
+        metavar="NAME",
+        help=f'only this one; with --quick default: "{OWN}"',
     )
+    parser.add_argument("--era", dest="tcp_profile", help=argparse.SUPPRESS)
     parser.add_argument("--claims", nargs="+", metavar="ID", help="only cells that these need")
     parser.add_argument("--figures", action="store_true", help="only runs for plots over time")
     parser.add_argument("--only", nargs="+", metavar="EXPERIMENT", help="only these experiments")
@@ -111,10 +111,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         action="append",
         default=[],
         metavar="AXIS=VALUE,...",
-        help="only these values of an axis; may be given again",
+        help="only these values of an axis",
     )
     parser.add_argument("--disciplines", nargs="+", metavar="NAME", help="only these")
     args = parser.parse_args(argv)
+    if BUNDLE and not args.quick:
+        parser.error("this package has no stored rows: give --quick, or use a checkout")
     profiles, asked = load(args.name).profiles, args.tcp_profile
     if asked and asked not in profiles:
         parser.error(f"--tcp-profile: {asked} given, {args.name} has {', '.join(profiles)}")

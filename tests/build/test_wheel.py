@@ -49,22 +49,37 @@ def open_to_all(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Build the wheel, and the one with what builds modules."""
     folder = tmp_path_factory.mktemp("dist")
-    subprocess.run([ROOT / "tools" / "wheel", folder], check=True)
-    (path,) = folder.glob("*.whl")
-    return path
+    subprocess.run([ROOT / "tools" / "wheel", "--build", folder], check=True)
+    (first,), (second,) = folder.glob("sch_aqm-*.whl"), folder.glob("sch_aqm_build-*.whl")
+    return first, second
+
+
+@pytest.fixture(scope="module")
+def wheel(wheels: tuple[Path, Path]) -> Path:
+    return wheels[0]
 
 
 @pytest.fixture(scope="module")
 def aqm(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Install the wheel beside numpy and scipy, without anything of the checkout."""
-    place = tmp_path_factory.mktemp("venv")
+    return installed(tmp_path_factory.mktemp("venv"), wheel)
+
+
+@pytest.fixture(scope="module")
+def builder(wheels: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install both wheels."""
+    return installed(tmp_path_factory.mktemp("venv"), *wheels)
+
+
+def installed(place: Path, *files: Path) -> Path:
     open_to_all(place)
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
     python = place / "bin" / "python"
     pip = [sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-deps"]
-    subprocess.run([*pip, wheel], check=True)
+    subprocess.run([*pip, *files], check=True)
     (site,) = (place / "lib").glob("python*/site-packages")
     packages = Path(sysconfig.get_path("purelib"))
     for name in ("numpy", "numpy.libs", "scipy", "scipy.libs", "tqdm"):
@@ -194,10 +209,12 @@ def test_without_seccomp_and_ptrace_it_says_so(aqm: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["run", "dumbbell", "--module", ROOT / "lab" / "trace"], "this package has no kernel"),
+        (["run", "dumbbell", "--module", ROOT / "lab" / "trace"], "--module needs more than"),
+        (["boot", "--flavour", "checked", "--", "true"], "pip install 'sch-aqm[build]'"),
         (["run", "dumbbell", "--kernel", "6.12"], "has Linux 7.3 in flavour fast only"),
         (["run", "dumbbell", "--flavour", "kasan"], "has Linux 7.3 in flavour fast only"),
         (["report", "out"], "pip install 'sch-aqm[report]'"),
+        (["paper", "kantawala2001", "--quick"], "pip install 'sch-aqm[papers]'"),
     ],
 )
 def test_what_is_not_in_it_is_named(
@@ -206,6 +223,55 @@ def test_what_is_not_in_it_is_named(
     done = subprocess.run([aqm, *words], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode
     assert said in done.stderr
+
+
+def test_second_wheel_builds_a_module_that_gives_the_checkouts_bytes(
+    builder: Path, tmp_path: Path
+) -> None:
+    """The module has its own plugin for tc, so that tc is linked again, too."""
+    make_new = [builder, "new", "qdisc", "wheelish"]
+    subprocess.run(make_new, check=True, cwd=tmp_path, stdout=subprocess.DEVNULL)
+    generic = (ROOT / "tc" / "lab" / "generic.c").read_text()
+    kind = '#define KIND "wheelish"\n#define KIND_UTIL wheelish_qdisc_util\n'
+    (tmp_path / "wheelish" / "q_wheelish.c").write_text(kind + generic)
+    words = ["run", "dumbbell", "--module", tmp_path / "wheelish", "--qdisc", "wheelish", *RUN]
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    hidden = shell("mount -t tmpfs none /usr/sbin; mount --bind /dev/null /usr/bin/ip")
+    for command, out in (((*hidden, builder), "a"), ((ROOT / "lab/python", "-m", "aqm"), "b")):
+        done = subprocess.run(
+            [*command, *words, "--out", tmp_path / out / "r"],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env=env if out == "a" else None,
+            timeout=300,
+        )
+        assert done.returncode == 0, done.stderr
+    assert digest(tmp_path / "a") == digest(tmp_path / "b")
+
+
+def test_second_wheel_has_the_checked_kernel(builder: Path, tmp_path: Path) -> None:
+    """It reports what a module does wrong."""
+    words = ["boot", "--flavour", "checked", "--", "sh", "-c"]
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    script = "modprobe sch_tdrr && test -e /proc/lockdep && dmesg | grep -c KernelAddressSanitizer"
+    done = subprocess.run([builder, *words, script], capture_output=True, text=True, env=env)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "1"
+
+
+def test_a_second_wheel_of_another_build_is_refused(builder: Path, tmp_path: Path) -> None:
+    (site,) = (builder.parents[1] / "lib").glob("python*/site-packages")
+    manifest = site / "aqm_build" / "manifest.json"
+    text = manifest.read_text()
+    manifest.write_text(text.replace("7.3-fast-", "7.3-fast-0"))
+    try:
+        words = ["boot", "--flavour", "checked", "--", "true"]
+        done = subprocess.run([builder, *words], capture_output=True, text=True, cwd=tmp_path)
+    finally:
+        manifest.write_text(text)
+    assert done.returncode == 69
+    assert "sch-aqm-build is of another build" in done.stderr
 
 
 def test_sizes_and_contents(wheel: Path) -> None:
