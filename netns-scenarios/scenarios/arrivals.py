@@ -12,14 +12,13 @@ import re
 from dataclasses import replace
 
 from aqmlab.exceptions import UserError
-from aqmlab.run import flows, web_traffic
+from aqmlab.run import flows, round_trips, web_traffic
 from aqmlab.run.group import Group
 from aqmlab.run.params import Param
 from aqmlab.run.scenario import Scenario
 from aqmlab.run.settings import BOTTLENECK, TCP, TIME_FLOWGEN, Settings, access, with_defaults
 
 ENDLESS = "endless"
-NUMBER = r"(\d+(?:\.\d+)?)"
 RTT_STEPS = 8  # each costs a namespace per entry of a timetable
 
 PARAMS = (
@@ -64,7 +63,7 @@ def timetable(settings: Settings, name: str) -> list[tuple[int, float, float]]:
     """Return (flows, from, to) for each entry of the parameter `name`."""
     text, entries = settings.text(name), []
     for word in text.split(",") if text else ():
-        found = re.fullmatch(rf"(\d+)@{NUMBER}-{NUMBER}", word)
+        found = re.fullmatch(rf"(\d+)@{round_trips.NUMBER}-{round_trips.NUMBER}", word)
         if not found:
             raise UserError(f'{name}: "{word}" given, needs FLOWS@FROM-TO, as in 20@0-1')
         count, from_s, to_s = int(found[1]), float(found[2]), float(found[3])
@@ -77,23 +76,18 @@ def timetable(settings: Settings, name: str) -> list[tuple[int, float, float]]:
     return entries
 
 
-def round_trips(settings: Settings, count: int) -> list[tuple[int, float]]:
-    """Split `count` flows over the round-trip times. Returns (flows, ms) pairs."""
-    found = re.fullmatch(f"{NUMBER}-{NUMBER}", settings.text("rtt"))
-    if not found or not float(found[1]) <= float(found[2]) <= 10e3:
-        raise UserError(f'rtt: "{settings.text("rtt")}" given, needs LOW-HIGH in ms, at most 10000')
-    return web_traffic.round_trips(count, float(found[1]), float(found[2]), RTT_STEPS)
-
-
 def groups(settings: Settings, rng: random.Random) -> list[Group]:
     """Return one group per entry and round-trip time. Results have one group per entry."""
+    low_ms, high_ms = round_trips.parse(settings.text("rtt"))
     made = []
     for direction in ("forward", "back"):
         for number, (count, from_s, to_s) in enumerate(timetable(settings, direction)):
             name = f"{direction}{number}"
             mine = replace(settings, values={**settings.values, "spread": to_s - from_s})
             parts = []
-            for part, (share, rtt_ms) in enumerate(round_trips(settings, count)):
+            for part, (share, rtt_ms) in enumerate(
+                round_trips.split(count, low_ms, high_ms, RTT_STEPS)
+            ):
                 parts += flows.bulk(
                     mine,
                     rng,

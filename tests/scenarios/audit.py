@@ -184,6 +184,16 @@ BASE = {
     "dumbbell": ("flows=4", "rate=5", "warmup=0.5", "duration=1.5", "rtt=20", "spread=0.2"),
     "first-use": ("rate=5", "warmup=0.5", "duration=1.5", "spread=0.2"),
     "incast": ("senders=8", "rounds=2", "every=0.5", "warmup=0.5", "rate=20", "rtt=10"),
+    "mixed": (
+        "flows=4",
+        "mix=cubic,reno",
+        "rtt=20-20",
+        "rate=5",
+        "warmup=0.5",
+        "duration=1.5",
+        "spread=0.2",
+        "access=10",
+    ),
     "multi-rtt": (
         "near_flows=2",
         "far_flows=2",
@@ -284,6 +294,16 @@ COMMON = {
 #: Parameters that only one scenario has, or that need another case in it.
 OWN = {
     "dumbbell": {"flows": Case("6", flows()), "rtt": Case("50", least_rtt())},
+    "mixed": {
+        "flows": Case("6", flows()),
+        "back_flows": Case("4", flows("back-reno"), more=("back_flows=2",)),
+        "mix": Case("cubic:3,bbr", flows("cubic"), more=("mix=cubic,bbr",)),
+        "rto_min": Case(
+            "1000", deep("timeouts"), grows=False, qdisc=TINY, more=("rate=1", "flows=8")
+        ),
+        "rtt": Case("50-50", least_rtt("reno")),
+        "tcp_profile": Case("2001", mss),
+    },
     "multi-rtt": {
         **{f"{one}_flows": Case("4", flows(one)) for one in ("near", "far")},
         **{f"{one}_rtt": Case("90", least_rtt(one)) for one in ("near", "far")},

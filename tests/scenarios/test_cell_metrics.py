@@ -41,6 +41,7 @@ def test_mark_counts_like_a_drop() -> None:
         "0:goodput_use",
         ":kept_1",
         "tcp:unevenness",
+        "tcp+nobody:least_share",
         ":dropped_0",
         ":mean_over_fair",
         "udp:waiting_share",

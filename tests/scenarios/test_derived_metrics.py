@@ -33,8 +33,8 @@ FIGURES: dict[str, Any] = {
             "delay_ms": {"mean": 30.0, "max": 50.0},
         },
         "tcp": {"flows": 10, "goodput_bps": {"mean": 0.5e6, "sd": 0.1e6}, "loss": 0.0},
-        "forward0": {"flows": 2},
-        "forward1": {"flows": 3},
+        "forward0": {"flows": 2, "share_of_fair": 1.2},
+        "forward1": {"flows": 3, "share_of_fair": 0.7},
         "back0": {"flows": 1},
     },
     "flows_bps": [1e6, 2.5e6, 3e6, 4e6],
@@ -91,6 +91,7 @@ HAND = {
     "udp:waiting_share": 500 / 972,
     "udp:off_equal_part": 500 / 972 - 1 / 17,
     "tcp:unevenness": 0.2,
+    "forward0+forward1:least_share": 0.7,
     "1:use": 0.1,
     "0+2:use": 0.8,
     # 4 Mb/s and 7 Mb/s of payload. A packet of 1514 bytes has 1460 bytes of payload.

@@ -54,6 +54,15 @@ SHORT = {
     "parking-lot": ("end_flows=3", "cross_flows=3", "hops=2", "rate=20", "warmup=1", "duration=2"),
     "bully": ("flows=2", "rate=20", "warmup=1", "duration=2", "probe=on"),
     "incast": ("senders=8", "rounds=2", "every=1", "warmup=1"),
+    "mixed": (
+        "flows=6",
+        "back_flows=3",
+        "mix=cubic,reno,bbr",
+        "rtt=10-30",
+        "rate=20",
+        "warmup=1",
+        "duration=2",
+    ),
 }
 ALONE = (
     "long_flows=0",
@@ -256,6 +265,12 @@ def test_datagram_that_leaves_early_fails_the_run() -> None:
         ("arrivals", ("forward=5@0-100",), "within the run's 60 s"),
         ("arrivals", ("forward=",), "no flows"),
         ("arrivals", ("rtt=90",), "LOW-HIGH"),
+        ("mixed", ("mix=cubic,,bbr",), "needs CONTROL or CONTROL:PARTS"),
+        ("mixed", ("mix=cubic:0",), "needs CONTROL or CONTROL:PARTS"),
+        ("mixed", ("mix=cubic,cubic",), "cubic given twice"),
+        ("mixed", ("flows=2",), "leave none for cubic"),
+        ("mixed", ("rtt=90",), "LOW-HIGH"),
+        ("mixed", ("cc=reno",), 'no parameter "cc"'),
         ("multi-rtt", ("near_flow=3",), "near_flows"),
         ("step-load", ("duration=10",), "no parameter"),
         ("step-load", ("steps=21",), "allowed: 1 to 20"),
@@ -481,6 +496,29 @@ def test_bully_uses_the_configured_congestion_control() -> None:
     # The bully needs less than an equal share, and the others share the rest.
     assert facts.groups["rest"].fair_share_bps == pytest.approx(45e6 / 8 * 1448 / 1514)
     assert not facts.groups["bully"].elastic
+
+
+def test_mix_splits_the_flows_of_each_direction_among_controls_and_round_trips() -> None:
+    recipe, facts = recipe_of(
+        "mixed", "flows=12", "back_flows=12", "mix=cubic:2,bbr", "rtt=20-60", "rate=120"
+    )
+    used = Counter((flow["group"], flow["cc"]) for flow in recipe.flows)
+    assert used == {
+        ("cubic", "cubic"): 8,
+        ("bbr", "bbr"): 4,
+        ("back-cubic", "cubic"): 8,
+        ("back-bbr", "bbr"): 4,
+    }
+    groups = facts.groups
+    assert {name: one.flows for name, one in groups.items()} == {
+        "cubic": 8,
+        "bbr": 4,
+        "back-cubic": 8,
+        "back-bbr": 4,
+    }
+    assert {one.rtt_ms for one in groups.values()} == {40.0}
+    assert [name for name, one in groups.items() if one.elastic] == ["cubic", "bbr"]
+    assert groups["cubic"].fair_share_bps == pytest.approx(10e6 * 1448 / 1514, rel=1e-3)
 
 
 def test_fair_queue_protects_cubic_from_bbr(tmp_path: Path) -> None:

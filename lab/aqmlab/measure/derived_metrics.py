@@ -190,14 +190,19 @@ def _unevenness(metrics: Metrics, group: str) -> float:
     return float(goodput["sd"] / goodput["mean"])
 
 
+def _least_share(metrics: Metrics, groups: str) -> float:
+    """Return the smallest share of the fair share that one of the groups, as `cubic+bbr`, has."""
+    return min(float(metrics["groups"][one]["share_of_fair"]) for one in groups.split("+"))
+
+
 def _over_product(metrics: Metrics, criterion: str) -> float:
     """Smallest buffer that meets a criterion of a search, over the bandwidth-delay product."""
     product = metrics["rate_bps"] * metrics["groups"]["all"]["rtt_ms"] / 1e3 / (1514 * 8)
     return float(metrics["smallest"][criterion] / product)
 
 
-#: Functions of a cell's metrics and of the word before the colon: a group, a phase, a criterion, or
-#: a list of phases over which the mean is taken, as in `0+2+4:use`.
+#: Functions of a cell's metrics and of the word before the colon: a group, a phase, a criterion, a
+#: list of groups, or a list of phases over which the mean is taken, as in `0+2+4:use`.
 DERIVED: dict[str, Callable[[Metrics, str], float]] = {
     "mbps": lambda f, group: _group_bps(f, group) / 1e6,
     "kbyte_s": lambda f, group: _group_bps(f, group) / 8e3,
@@ -219,6 +224,7 @@ DERIVED: dict[str, Callable[[Metrics, str], float]] = {
     "off_equal_part": _off_equal_part,
     "unevenness": _unevenness,
     "over_product": _over_product,
+    "least_share": _least_share,
     "mbps_kept": lambda f, group: _wire_share(f, group) * f["rate_bps"] / f["offered_bps"][group],
     "median_queue_packets": _median_queue_packets,
     "use": lambda f, numbers: statistics.fmean(

@@ -6,7 +6,6 @@ Flows whose transfers restart are the same, with a transfer before the first tho
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from dataclasses import replace
 
 from aqmlab.exceptions import UserError
 
+from . import round_trips
 from .flows import tcp_keys
 from .group import Group
 from .params import Param
@@ -136,24 +136,15 @@ def requests(
     return texts
 
 
-def round_trips(flows: int, low_ms: float, high_ms: float, steps: int) -> list[tuple[int, float]]:
-    """How many of these flows have which round-trip time, ms: the middles of as many parts."""
-    ends = [(i * flows + steps // 2) // steps for i in range(steps + 1)]
-    counts = [end - begin for begin, end in itertools.pairwise(ends)]
-    return [
-        (count, round(low_ms + (i + 0.5) * (high_ms - low_ms) / steps, 3))
-        for i, count in enumerate(counts)
-        if count
-    ]
-
-
 def web(settings: Settings, rng: random.Random) -> list[Group]:
     """The clients, a group of the topology for each round-trip time; one, `web`, in the metrics."""
     low_ms, high_ms = settings.number("rtt_low"), settings.number("rtt_high")
     if low_ms > high_ms:
         raise UserError(f"rtt_low: {low_ms:g} given, above rtt_high, {high_ms:g} ms")
     start_s, payload = settings.number("web_start"), settings.payload
-    parts = round_trips(settings.count("clients"), low_ms, high_ms, settings.count("rtt_steps"))
+    parts = round_trips.split(
+        settings.count("clients"), low_ms, high_ms, settings.count("rtt_steps")
+    )
     return [
         Group(
             name=f"web{i}",
