@@ -96,6 +96,12 @@ class Runs:
         return self._of_flows(run_directory.TCP, ("time_s", "flow"))
 
     @functools.cached_property
+    def sojourn(self) -> pd.DataFrame:
+        """Time of each packet with data in the bottleneck's queue: time_s of its arrival, flow,
+        sojourn_ms, group. Empty unless the run has `sojourn=True`."""
+        return self._of_flows(run_directory.SOJOURN, ("time_s", "flow", "sojourn_ms"))
+
+    @functools.cached_property
     def delays(self) -> pd.DataFrame:
         """One-way delay of UDP datagrams: sent_s, flow, delay_ms, group."""
         return self._of_flows(run_directory.DELAYS, ("sent_s", "flow", "delay_ms"))
@@ -159,6 +165,7 @@ def run(
     name: str = "",
     jobs: int | None = None,
     tcp_state: bool = False,
+    sojourn: bool = False,
     **settings: int | float | str | bool,
 ) -> Runs:
     """Run a scenario in the lab, in virtual time, and return its runs.
@@ -171,6 +178,7 @@ def run(
     name: of the qdisc in plots, if not `qdisc` itself
     jobs: how many runs at a time; all processors by default
     tcp_state: whether to log the state of TCP connections, see Runs.tcp
+    sojourn: whether to log the time of each packet in the queue, see Runs.sojourn
     settings: parameters of the scenario; True and False stand for on and off
 
     A run that was made before, from the same sources, is not made again.
@@ -192,6 +200,7 @@ def run(
     ):
         words += [option, value] if value else []
     words += ["--tcp-state"] if tcp_state else []
+    words += ["--sojourn"] if sojourn else []
     numbers = [*range(1, seeds + 1)] if isinstance(seeds, int) else [*seeds]
     if not numbers:
         raise UserError("seeds: needs at least one")

@@ -120,6 +120,12 @@ def _parser() -> Parser:
         help="write each flow's window, RTT etc. to DIR/tcp.csv",
     )
     parser.add_argument(
+        "--sojourn",
+        action="store_true",
+        help="write how long each packet with data stays in the bottleneck's queue to "
+        "DIR/sojourn.csv; the result then has a distribution for each group",
+    )
+    parser.add_argument(
         "--list",
         action="store_true",
         help="show SCENARIO, or all, with their parameters",
@@ -155,6 +161,7 @@ def default_out(scenario: Scenario, asked: Mapping[str, Any]) -> Path:
     }
     given |= {"pcap": " ".join(asked.get("pcap", ()))}
     given |= {"tcp-state": "on" if asked.get("tcp_state") else ""}
+    given |= {"sojourn": "on" if asked.get("sojourn") else ""}
     given |= {"exec": " ".join(asked["exec"])}
     words = [
         asked["scenario"],
@@ -191,6 +198,7 @@ def _asked(
         **({"trace": recipe.traces} if recipe.traces else {}),
         **({"pcap": args.pcap} if args.pcap else {}),
         **({"tcp_state": True} if args.tcp_state else {}),
+        **({"sojourn": True} if args.sojourn else {}),
         **{option: getattr(args, option) for option in LAB_OPTIONS},
     }
 
@@ -233,6 +241,7 @@ def _run(args: argparse.Namespace) -> None:
         recipe,
         captures=[*dict.fromkeys(args.pcap)],
         tcp_state=args.tcp_state,
+        sojourn=args.sojourn,
         needs_ecn=congestion_control.needing_ecn(recipe, args.module),
     )
     asked = _asked(args, found, settings, recipe)

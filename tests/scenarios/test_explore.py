@@ -15,17 +15,30 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from aqmlab.measure import time_series
-from aqmlab.report import html_report, interactive_plots, styles
+from aqmlab.measure import logs, time_series
+from aqmlab.report import html_report, interactive_plots, styles, tcp_plot
+from tests.scenarios import handmade
 from tests.scenarios.test_report import make
 
 SETTINGS = {("fair", 2): 2.5, ("fair", 4): 2.5, ("plain", 2): 1.0, ("plain", 4): 0.5}
+
+# Flow 0 is the only one of group near; flow 1, of group far, has another connection at 2 s.
+TCP = """time_s,flow,state,cwnd,ssthresh,mss,srtt_ms,rttvar_ms,rto_ms,pacing_mbps,delivered,\
+delivered_ce,retransmits,unacked,lost
+0.000,0,open,2,,1460,40,1,200,5.5,0,0,0,2,0
+0.000,1,open,2,,1460,200,1,200,5.5,0,0,0,2,0
+1.000,0,open,20,,1460,40,1,200,5.5,0,0,0,20,0
+1.000,1,open,4,3,1460,200,1,200,5.5,0,0,1,4,0
+2.000,0,loss,10,10,1460,44.5,1,200,5.5,0,0,4,5,0
+2.000,1,open,8,3,1460,200,1,200,5.5,0,0,1,4,0
+"""
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     where = tmp_path_factory.mktemp("report")
     make(where / "runs", SETTINGS)
+    (where / "runs" / "fair-2" / "tcp.csv").write_text(TCP)
     assert html_report.main([str(where / "runs"), "--out", str(where / "report.html")]) == 0
     return where / "report.html"
 
@@ -69,6 +82,36 @@ def test_page_contains_each_flow_of_each_run(page: Path) -> None:
             assert runs[0]["dropped"] == [0, 7, 8, 12]
             assert runs[0]["marked"] == [0, 2, 2, 5]
             assert runs[0]["state"]["marked"] == [0, 2, 2, 5]
+
+
+def test_page_contains_the_state_of_tcp_over_time(page: Path) -> None:
+    first = data_of(page)["sections"][0]["runs"]
+    assert first["plain"][0]["tcp"] is None
+    found = first["fair"][0]["tcp"]
+    assert found["time"] == [pytest.approx(at, rel=1e-3) for at in (1 / 3, 1, 5 / 3)]
+    assert found["of"].keys() == {"near", "far"}  # a single flow is its group
+    near = found["of"]["near"]
+    assert near["congestion window, segments"] == [[2, 20, 10]] * 3
+    assert near["smoothed RTT, ms"][1] == [40, 40, 44.5]
+    assert near["slow start threshold, segments"][1] == [None, None, 10]
+    assert found["of"]["far"]["segments sent again since the start"][1] == [0, 1, 1]
+
+
+def test_group_of_tcp_flows_has_a_band_and_first_flows(tmp_path: Path) -> None:
+    place = handmade.more_flows(handmade.write(tmp_path))
+    rows = [f"{t},{f},open,{f + t},,1,1,1,1,1,1,0,0,1,0" for t in (0, 1) for f in (0, 2, 3)]
+    (place / "tcp.csv").write_text(
+        "\n".join([*TCP.replace("\\\n", "").split("\n")[:1], *rows]) + "\n"
+    )
+    found = tcp_plot.of_run(logs.read(place))
+    assert found
+    assert [*found["of"]] == ["near", "near, flow 1", "near, flow 3", "near, flow 4"]
+    assert found["of"]["near"]["congestion window, segments"] == [
+        [0.4, 1.4],
+        [2, 3],
+        [2.8, 3.8],
+    ]
+    assert found["of"]["near, flow 4"]["congestion window, segments"] == [[3, 4]] * 3
 
 
 def test_tables_can_be_downloaded_as_csv_without_scripts(page: Path) -> None:
@@ -149,6 +192,13 @@ addEventListener("load", () => setTimeout(() => {
   said.push(["one discipline", flows()]);
   choose("statistic", "marked");
   said.push(["state", models("state").data.ys.map((y) => [...y].join(" ")).join("|")]);
+  const hidden = () => document.getElementById("of-tcp").hidden;
+  said.push(["no tcp", hidden()]);
+  choose("section", "0");
+  document.querySelector("#disciplines input[value=fair]").click();
+  choose("tcp-of", "far");
+  choose("tcp-what", "smoothed RTT, ms");
+  said.push(["tcp", models("tcp").data.ys.map((y) => [...y].join(" ")).join("|") + hidden()]);
   const table = document.querySelector("table");
   const names = () => [...table.tBodies[0].rows].map((row) => row.cells[0].textContent.trim());
   table.tHead.rows[0].cells[3].click();
@@ -195,13 +245,15 @@ def test_browser_draws_selects_and_sorts(page: Path, width: int, tmp_path: Path)
     assert found, "the page's script failed before the probe"
     said = json.loads(unescape(found[1]))
     assert said == {
-        "plots": 5,
-        "drawn": 5,
+        "plots": 6,
+        "drawn": 6,
         "too wide": 0,
         "first": "0.200 0.200 0.200 0.080",
         "other buffer": "0.200 0.200 0.200 0.040",
         "one discipline": "0.200 0.040",
         "state": "0 2 2 5",
+        "no tcp": True,
+        "tcp": "200 200 200false",
         "by sd": "fair plain",
         "and back": "plain fair",
     }

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import csv
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,8 @@ class Logs:
     datagrams, delays, requests: (rows, columns) of these CSV files, which lab/traffic/flowgen
         describes. No rows if there was no such traffic. NaN is an empty field, such as the
         completion time of an unfinished request
+    tcp: the columns of tcp.csv; none without --tcp-state
+    sojourn: (rows, 3) of sojourn.csv: arrival in s, flow, ms in the queue
     """
 
     run: dict[str, Any]
@@ -74,6 +77,8 @@ class Logs:
     datagrams: NDArray[np.float64]
     delays: NDArray[np.float64]
     requests: NDArray[np.float64]
+    tcp: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    sojourn: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 3)))
 
 
 def read_progress(path: Path) -> FlowProgress:
@@ -128,6 +133,22 @@ def read_table(path: Path, columns: int) -> NDArray[np.float64]:
     return np.array([[float(x or "nan") for x in row] for row in rows]).reshape(-1, columns)
 
 
+def read_tcp(path: Path) -> dict[str, NDArray[np.float64]]:
+    """Read the numeric columns of tcp.csv, NaN for an empty field; none without the file."""
+    if not path.exists():
+        return {}
+    with path.open(newline="") as file:
+        head, *rows = list(csv.reader(file)) or [[]]
+    if any(len(row) != len(head) for row in rows):
+        raise BadLog(f"{path}: a row does not have {len(head)} fields, or the last is cut short")
+    columns = zip(*rows, strict=True) if rows else ((),) * len(head)
+    return {
+        name: np.array([float(one or "nan") for one in column])
+        for name, column in zip(head, columns, strict=True)
+        if name != "state"
+    }
+
+
 def read_run(directory: Path) -> dict[str, Any]:
     """Read run.json."""
     run: dict[str, Any] = json.loads((directory / run_directory.RUN).read_text())
@@ -152,6 +173,8 @@ def read(directory: Path) -> Logs:
         read_table(directory / run_directory.DATAGRAMS, 4),
         read_table(directory / run_directory.DELAYS, 3),
         read_table(directory / run_directory.REQUESTS, 5),
+        read_tcp(directory / run_directory.TCP),
+        read_table(directory / run_directory.SOJOURN, 3),
     )
 
 

@@ -28,6 +28,8 @@ the end of the run.
 - window_limited of a TCP group: share of the busy time of its senders in which the receiver's
   window stopped them, over the whole run. A sender is busy while it has data to send or waits for
   an ACK. The kernel measures both times.
+- sojourn_ms of a group, with --sojourn: time of each packet with data from its arrival in the
+  bottleneck's node until it leaves there. It is exact in a fair queue, too.
 - Phase: a part of the measured time in which the same groups send.
 
 In the summary and in a phase, goodput, sd and Jain's index cover only the elastic flows: bulk TCP
@@ -188,9 +190,9 @@ def _groups(logs: Logs, goodput: Array) -> dict[str, Any]:
         rows = [row for row in logs.ends if row["group"] == name]
         flows = logs.progress.flows[names == name]
         span = _span(group, facts["warmup_s"], facts["end_s"])
-        datagrams, delays, requests = (
+        datagrams, delays, requests, sojourn = (
             traffic_metrics.of_flows(table, flows, *span)
-            for table in (logs.datagrams, logs.delays, logs.requests)
+            for table in (logs.datagrams, logs.delays, logs.requests, logs.sojourn)
         )
         fair = group["fair_share_bps"]
         groups[name] = {
@@ -203,6 +205,7 @@ def _groups(logs: Logs, goodput: Array) -> dict[str, Any]:
             "window_limited": window_limited(rows),
             "delay_ms": traffic_metrics.spread(delays[:, 2]),
             "completion_s": traffic_metrics.completion(requests),
+            **({"sojourn_ms": traffic_metrics.spread(sojourn[:, 2])} if len(logs.sojourn) else {}),
         }
     return groups
 

@@ -14,7 +14,7 @@ from aqmlab.run.execute import Cost
 from aqmlab.run.settings import AMPLE_KB
 from labkit.orders import FALLBACK
 
-from . import ecn, integrity, iperf3, logs, loss_patterns, programs
+from . import ecn, integrity, iperf3, logs, loss_patterns, programs, sojourn
 from .metrics import phases, summarize
 
 SCHEMA = 3
@@ -38,6 +38,7 @@ def write(directory: Path, cost: Cost) -> dict[str, Any]:
     """Compute a run's result, write it to result.json, and return it. See compute()."""
     iperf3.convert(directory)
     programs.convert(directory)
+    sojourn.convert(directory)
     result = compute(directory, cost)
     (directory / run_directory.RESULT).write_text(as_text(result))
     return result
@@ -132,6 +133,8 @@ def _describe_group(group: dict[str, Any]) -> str:
         )
     if delay := group["delay_ms"]:
         words.append(f"delay mean {delay['mean']:.1f}, p99 {delay['p99']:.1f} ms")
+    if stay := group.get("sojourn_ms"):
+        words.append(f"in the queue mean {stay['mean']:.2f}, p99 {stay['p99']:.2f} ms")
     if (completion := group["completion_s"]) and completion["completed"]:
         p95, p99 = (
             "unknown" if completion[p] is None else f"{completion[p]:.3g}" for p in ("p95", "p99")

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,8 @@ from numpy.typing import NDArray
 from aqmlab.measure import logs, metrics, qdisc_state
 from aqmlab.qdiscs import xstats
 
+from . import tcp_plot
+from .rounding import short
 from .styles import Style
 
 POINTS = 60  # of a line
@@ -41,24 +42,10 @@ SCRIPT = Path(__file__).with_name("report.js")
 Array = NDArray[np.float64]
 
 
-def _short(values: Iterable[float | int | None], digits: int = 4) -> list[float | int | None]:
-    """Round to a few digits, at least to 1; NaN becomes null."""
-    return [
-        None
-        if v is None or math.isnan(v)
-        else int(v)
-        if v == int(v)
-        else round(v)
-        if abs(v) >= 10 ** (digits - 1)
-        else float(f"{v:.{digits}g}")
-        for v in values
-    ]
-
-
 def _band(y: Array) -> list[list[float | int | None]]:
     """Return the percentiles BAND of equal stretches of a line, each as a line of POINTS."""
     parts = np.array_split(y, min(POINTS, len(y)))
-    return [_short(np.percentile(part, q) for part in parts) for q in BAND]
+    return [short(np.percentile(part, q) for part in parts) for q in BAND]
 
 
 def _changing(kind: str, raw: Sequence[bytes]) -> dict[str, list[float | int | None]]:
@@ -69,7 +56,7 @@ def _changing(kind: str, raw: Sequence[bytes]) -> dict[str, list[float | int | N
     for name in names:
         column = [value for one in read if not isinstance(value := one.get(name), str)]
         if len(column) == len(read) and len(set(column)) > 1:
-            found[name] = _short(column)
+            found[name] = short(column)
     return found
 
 
@@ -88,6 +75,13 @@ def of_run(read: logs.Logs) -> dict[str, Any]:
     groups = np.array([of_flow.get(int(flow), "") for flow in measured[:, 1]])
     for group in sorted(set(groups), key=lambda name: (name != "probe", name)):
         delays[str(group)] = np.percentile(measured[groups == group, 2], QUANTILES)
+    for group in facts["groups"]:
+        mine = [flow for flow, name in of_flow.items() if name == group]
+        stays = read.sojourn[
+            np.isin(read.sojourn[:, 1], mine) & (read.sojourn[:, 0] >= facts["warmup_s"])
+        ]
+        if len(stays):
+            delays[f"{group}, in the queue"] = np.percentile(stays[:, 2], QUANTILES)
     delays["backlog"] = np.percentile(delay, QUANTILES)
     marks = [xstats.marked(read.run["qdisc"], queue.xstats[at]) for at in few]
     return {
@@ -95,16 +89,17 @@ def of_run(read: logs.Logs) -> dict[str, Any]:
         "flows": {
             "flow": [int(flow) for flow in read.progress.flows],
             "group": [kinds.index(row["group"]) for row in rows],
-            "rtt": _short((float(row["rtt_ms"] or "nan") for row in rows), 3),
+            "rtt": short((float(row["rtt_ms"] or "nan") for row in rows), 3),
             "again": [int(row["retransmits"] or 0) for row in rows],
-            "y": _short(goodput, 3),
+            "y": short(goodput, 3),
         },
         "groups": kinds,
         "queue": _band(queue["packets"]),
-        "delays": {of: _short(values) for of, values in delays.items()},
-        "time": _short(queue["time_s"][few]),
-        "dropped": _short(queue["dropped"][few]),
+        "delays": {of: short(values) for of, values in delays.items()},
+        "time": short(queue["time_s"][few]),
+        "dropped": short(queue["dropped"][few]),
         "marked": marks if None not in marks and any(marks) else None,
+        "tcp": tcp_plot.of_run(read),
         "state": _changing(read.run["qdisc"].split()[0], [queue.xstats[at] for at in few]),
     }
 
@@ -249,6 +244,7 @@ def pictures() -> dict[str, str]:
             band=True,
         ),
         "losses": _lines("losses", time, "packets since the start", "$data_x{0.0} s: $data_y{0}"),
+        "tcp": _lines("tcp", time, "", "$data_x{0.0} s: $data_y{0.[000]}", band=True),
         "state": _lines("state", time, "", "$data_x{0.0} s: $data_y{0.[0000]}"),
     }
     return {name: script_json(json_item(model, ID(name))) for name, model in plots.items()}

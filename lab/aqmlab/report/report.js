@@ -78,6 +78,19 @@
       ...(run.marked ? [{ name, x: run.time, y: run.marked, dash: "dashed" }] : []),
     ]));
 
+    const senders = visible.filter(([, run]) => run.tcp);
+    byId("of-tcp").hidden = !senders.length;
+    refill(byId("tcp-of"), [...new Set(senders.flatMap(([, run]) => Object.keys(run.tcp.of)))]);
+    const sender = byId("tcp-of").value;
+    refill(byId("tcp-what"),
+      [...new Set(senders.flatMap(([, run]) => Object.keys(run.tcp.of[sender] ?? {})))]);
+    const what = byId("tcp-what").value;
+    lines("tcp", senders.filter(([, run]) => run.tcp.of[sender]?.[what])
+      .map(([name, { tcp: { time, of } }]) => {
+        const [low, y, high] = of[sender][what];
+        return { name, x: time, y, band: [low, high] };
+      }));
+
     refill(byId("statistic"), [...new Set(visible.flatMap(([, run]) => Object.keys(run.state)))]
       .sort());
     const statistic = byId("statistic").value;
@@ -110,7 +123,7 @@
     };
     seeds();
     byId("section").addEventListener("change", () => { seeds(); show(); });
-    for (const id of ["seed", "of", "statistic"]) byId(id).addEventListener("change", show);
+    for (const id of ["seed", "of", "statistic", "tcp-of", "tcp-what"]) byId(id).addEventListener("change", show);
     for (const [name, style] of Object.entries(data.styles)) {
       const label = document.createElement("label");
       const box = document.createElement("input");
@@ -171,7 +184,7 @@
     for (const place of document.querySelectorAll(".plots figure > div")) {
       await Bokeh.embed.embed_item(read(`model-${place.id}`), place.id);
     }
-    for (const name of ["flows", "queue", "delays", "losses", "state", "fair"]) {
+    for (const name of ["flows", "queue", "delays", "losses", "tcp", "state", "fair"]) {
       models[name] = Bokeh.documents.map((d) => d.get_model_by_name(name)).find((m) => m);
     }
     controls();

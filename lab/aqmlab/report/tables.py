@@ -76,6 +76,8 @@ GROUP_COLUMNS = (
     ("TCP dropped, %", "dropped", 100, 2),
     ("delay p50, ms", "delay_ms.p50", 1, 1),
     ("delay p99, ms", "delay_ms.p99", 1, 1),
+    ("in the queue p50, ms", "sojourn_ms.p50", 1, 2),
+    ("in the queue p99, ms", "sojourn_ms.p99", 1, 2),
     ("requests done", "completion_s.completed", 1, 0),
     ("completion mean, s", "completion_s.mean", 1, 3),
     ("completion p95, s", "completion_s.p95", 1, 3),

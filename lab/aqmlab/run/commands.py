@@ -188,9 +188,12 @@ class Commands:
 
     def captures(self) -> list[str]:
         """Return words for a sampler that captures packets, in a quarter of the memory."""
+        wanted = [*self.recipe["captures"]]
+        if self.recipe["sojourn"] and (node := self.recipe["sample"]["netns"]) not in wanted:
+            wanted.append(node)
         words = [
             word
-            for ns in self.recipe["captures"]
+            for ns in wanted
             for word in (
                 "--capture",
                 f"{self.netns(ns)}={self.path(run_directory.CAPTURE.format(ns))}",

@@ -79,7 +79,8 @@ class Recipe:
     memory_gib: of the guest, if it is one. share: directories that it needs beside the run's.
     programs, meters: of --exec, see programs.py. needs_ecn: congestion controls in it that do not
     work without ECN. captures: namespaces whose packets are written to a file. tcp_state: whether
-    the state of TCP connections is logged every interval."""
+    the state of TCP connections is logged every interval. sojourn: whether the time of each packet
+    in the measured queue is logged."""
 
     namespaces: list[str]
     sysctls: dict[str, dict[str, str]]
@@ -102,6 +103,7 @@ class Recipe:
     needs_ecn: list[str] = field(default_factory=list)
     captures: list[str] = field(default_factory=list)
     tcp_state: bool = False
+    sojourn: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """What json.dumps takes."""

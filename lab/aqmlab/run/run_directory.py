@@ -36,6 +36,7 @@ FLOWS = "flows.txt"
 ENDS = "flows.csv"
 PROGRESS = "progress.csv"
 TCP = "tcp.csv"
+SOJOURN = "sojourn.csv"
 DATAGRAMS = "datagrams.csv"
 DELAYS = "delays.csv"
 REQUESTS = "requests.csv"
@@ -65,6 +66,7 @@ _OURS = {
     ENDS,
     PROGRESS,
     TCP,
+    SOJOURN,
     DATAGRAMS,
     DELAYS,
     REQUESTS,
