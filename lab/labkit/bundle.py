@@ -21,11 +21,12 @@ import tarfile
 from dataclasses import replace
 from pathlib import Path
 
-from .cache import built, mark, write_sums
+from . import kernels
+from .cache import built, whole, write_sums
 from .errors import LabError, need
 from .kernels import Kernel
 from .modules import Extras
-from .paths import BUILD, BUNDLE, KIT, LOGS
+from .paths import BUNDLE, CACHE, KIT, LOGS
 from .progress import run_logged
 
 MANIFEST = "manifest.json"
@@ -86,7 +87,8 @@ def described(place: Path, name: str, flavour: str) -> Kernel:
 
 
 def with_headers(kernel: Kernel) -> Kernel:
-    """Return KERNEL with a directory to build modules in. Raises LabError."""
+    """Return KERNEL with a directory to build modules in. A checkout with an equal compiler uses
+    it, too, instead of building the kernel. Raises LabError."""
     if BUNDLE is None:
         return kernel
     source = kit("--module")
@@ -98,9 +100,9 @@ def with_headers(kernel: Kernel) -> Kernel:
         for archive in ("headers", kernel.flavour):
             with tarfile.open(source / f"{archive}.tar.xz") as tar:
                 tar.extractall(place, filter="data")
-        mark(place)
+        kernels.adopt(kernel, place)
 
-    return replace(kernel, path=built(BUILD / "headers" / kernel.key, unpack))
+    return replace(kernel, path=built(CACHE / "kernels" / kernel.key, unpack, whole))
 
 
 def write_kernel(place: Path, kernel: Kernel, tree: Path) -> None:

@@ -291,10 +291,26 @@ def build_uml(name: str, flavour: str, source: Source, path: Path) -> None:
     )
     release = (path / "include" / "config" / "kernel.release").read_text()
     prune_build(path)
-    (path / "release").write_text(release)
+    complete(path, release.strip())
+    say(f"{what} is ready")
+
+
+def adopt(kernel: Kernel, path: Path) -> None:
+    """Complete PATH, which has the headers of KERNEL, to what build_uml() leaves there."""
+    for file in (kernel.image, kernel.path / "System.map"):
+        shutil.copy(file, path)
+    installed = path / "installed" / "lib" / "modules" / kernel.release
+    shutil.copytree(kernel.modules, installed, ignore=shutil.ignore_patterns("extra", "modules.*"))
+    for file in kernel.modules.glob("modules.[bo]*"):
+        shutil.copy(file, installed)
+    complete(path, kernel.release)
+
+
+def complete(path: Path, release: str) -> None:
+    """Write the files that say what PATH holds; the manifest last."""
+    (path / "release").write_text(f"{release}\n")
     write_sums(path, runnable(path))
     write_manifest(path)
-    say(f"{what} is ready")
 
 
 def runnable(path: Path) -> list[Path]:
