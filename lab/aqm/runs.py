@@ -134,8 +134,9 @@ class Runs:
         def read(directory: Path, result: dict[str, Any]) -> pd.DataFrame:
             kind = result["qdisc"].split()[0]
             queue = logs.read_queue(directory / run_directory.QUEUE)
+            own = logs.own_statistics(logs.read_run(directory))
             rows = [
-                xstats.values(kind, raw) if raw and xstats.known(kind) else {}
+                xstats.values(kind, raw, own) if raw and xstats.known(kind, own) else {}
                 for raw in queue.xstats
             ]
             return pd.DataFrame(rows).assign(time_s=queue["time_s"])

@@ -15,7 +15,7 @@ from typing import Any
 
 from aqmlab import completion
 from aqmlab.exceptions import RunError, UserError, unknown
-from aqmlab.qdiscs import names
+from aqmlab.qdiscs import names, own_statistics
 from aqmlab.run import (
     congestion_control,
     execute,
@@ -195,6 +195,7 @@ def _asked(
         "here": args.here,
         "exec": args.exec,
         "module": {str(path.resolve()): outside.hash_of(path) for path in args.module},
+        **({"statistics": own} if (own := own_statistics.of_modules(args.module)) else {}),
         **({"trace": recipe.traces} if recipe.traces else {}),
         **({"pcap": args.pcap} if args.pcap else {}),
         **({"tcp_state": True} if args.tcp_state else {}),

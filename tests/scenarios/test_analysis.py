@@ -80,7 +80,7 @@ def test_marks_known_at_one_end_only_are_unknown(
     monkeypatch.setattr(
         xstats,
         "marked",
-        lambda qdisc, xstats: None if xstats is unknown else counted(qdisc, xstats),
+        lambda qdisc, xstats, own: None if xstats is unknown else counted(qdisc, xstats),
     )
     assert marked(read, 0, 3) is None
     monkeypatch.undo()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aqmlab.qdiscs.own_statistics import Field
 from aqmlab.run import run_directory
 
 #: File that compare/sweep.py writes beside its runs.
@@ -79,6 +80,17 @@ class Logs:
     requests: NDArray[np.float64]
     tcp: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     sojourn: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 3)))
+
+    @property
+    def own_statistics(self) -> Sequence[Field]:
+        """The layout of the qdisc's statistics if it comes from outside the checkout."""
+        return own_statistics(self.run)
+
+
+def own_statistics(run: Mapping[str, Any]) -> Sequence[Field]:
+    """Return the layout of the statistics of a run's qdisc from run.json; empty if it has none."""
+    found: Sequence[Field] = run.get("statistics", {}).get(run["qdisc"].split()[0], ())
+    return found
 
 
 def read_progress(path: Path) -> FlowProgress:

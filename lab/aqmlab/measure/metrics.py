@@ -94,7 +94,8 @@ def _counted(queue: Queue, name: str, first: int, last: int) -> float:
 def marked(logs: Logs, first: int, last: int) -> int | None:
     """Return the number of packets marked between two samples; None if it is unknown."""
     before, after = (
-        xstats.marked(logs.run["qdisc"], logs.queue.xstats[at]) for at in (first, last)
+        xstats.marked(logs.run["qdisc"], logs.queue.xstats[at], logs.own_statistics)
+        for at in (first, last)
     )
     return None if before is None or after is None else after - before
 

@@ -59,7 +59,9 @@ def _line(read: logs.Logs, of: str) -> tuple[Array, Array]:
     time = read.queue["time_s"]
     if what == "packets":
         return time, read.queue["packets"]
-    samples = qdisc_state.samples(read.run["qdisc"].split()[0], read.queue.xstats)
+    samples = qdisc_state.samples(
+        read.run["qdisc"].split()[0], read.queue.xstats, read.own_statistics
+    )
     column = [values.get(what) for values in samples]
     if not column or not all(isinstance(value, int | float) for value in column):
         raise NoSuchLine(f"{read.run['qdisc'].split()[0]} has no statistic {what}")

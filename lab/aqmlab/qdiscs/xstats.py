@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from . import interface
+from .own_statistics import Field
 
 #: Types (in the notation of `struct`) and names of the statistics of mainline's qdiscs. For
 #: fq_codel these are the statistics of the qdisc, not of its classes.
@@ -83,18 +84,22 @@ def fields(kind: str) -> list[tuple[str, int, str]]:
     ]
 
 
-def known(kind: str) -> bool:
-    """Return whether we know the layout of a qdisc's statistics."""
-    return kind in MAINLINE or kind in interface.kinds()
+def known(kind: str, own: Sequence[Field] = ()) -> bool:
+    """Return whether we know the layout of a qdisc's statistics. own: of one from outside"""
+    return bool(own) or kind in MAINLINE or kind in interface.kinds()
 
 
-def values(kind: str, raw: bytes) -> dict[str, int]:
-    """Return the kernel's statistics by name. raw: TCA_STATS_APP"""
-    if kind not in MAINLINE:
+def values(kind: str, raw: bytes, own: Sequence[Field] = ()) -> dict[str, int]:
+    """Return the kernel's statistics by name.
+
+    raw: TCA_STATS_APP
+    own: the layout of a qdisc from outside the checkout
+    """
+    if kind not in MAINLINE and not own:
         return interface.read(kind).statistics(raw)
     return {
         name: struct.unpack_from("=" + code, raw, offset)[0]
-        for name, offset, code in fields(kind)
+        for name, offset, code in own or fields(kind)
         if offset + struct.calcsize("=" + code) <= len(raw)
     }
 
@@ -123,21 +128,24 @@ def _cake(raw: bytes) -> int | None:
     return sum(marks) if marks else None
 
 
-def counters(kind: str) -> list[str]:
+def counters(kind: str, own: Sequence[Field] = ()) -> list[str]:
     """Return the names of the statistics that count marks. Their sum is the number of marks."""
     names = (
-        MAINLINE[kind][1].split()
+        [name for name, _, _ in own]
+        if own
+        else MAINLINE[kind][1].split()
         if kind in MAINLINE
         else [statistic.name for statistic in interface.read(kind).qdisc]
     )
     return [name for name in names if name in MARKS]
 
 
-def marked(qdisc: str, raw: bytes) -> int | None:
+def marked(qdisc: str, raw: bytes, own: Sequence[Field] = ()) -> int | None:
     """Return how many packets `qdisc` has marked so far.
 
     qdisc: kind and options, as for tc
     raw: TCA_STATS_APP
+    own: the layout of a qdisc from outside the checkout
     Returns None if the number is unknown, and 0 if the kind cannot mark.
     """
     kind, *options = qdisc.split()
@@ -147,7 +155,7 @@ def marked(qdisc: str, raw: bytes) -> int | None:
         return _cake(raw)
     if not raw:
         return 0 if kind in FIFOS else None
-    if not known(kind):
+    if not known(kind, own):
         return None
-    found, names = values(kind, raw), counters(kind)
+    found, names = values(kind, raw, own), counters(kind, own)
     return sum(found[name] for name in names) if set(names) <= set(found) else None

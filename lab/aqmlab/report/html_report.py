@@ -20,7 +20,7 @@ from aqmlab.run.params import Param
 from aqmlab.run.scenario import find
 from labkit.usage import Parser
 
-from . import interactive_plots, scatter, tables
+from . import figure_data, figures, interactive_plots, scatter, tables
 from .cards import card, of_interest, summary
 from .load_runs import Section, collect
 from .styles import styles
@@ -162,6 +162,28 @@ def main(argv: Sequence[str] | None = None) -> int:
         metavar="FILE",
         help="default: report.html beside DIR, or in a sweep's",
     )
+    parser.add_argument(
+        "--figure",
+        type=Path,
+        metavar="FILE",
+        help="write one figure instead, as FILE.pdf, .svg, .pgf or .png",
+    )
+    parser.add_argument(
+        "--plot",
+        default="queue",
+        metavar="WHAT",
+        help="what the figure shows: "
+        + ", ".join([*figure_data.SERIES, *figure_data.SHARES])
+        + ", each with :GROUP or, of state, :STATISTIC; or a metric, such as 'probe delay p99', "
+        "against the parameter in which the runs differ (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--size",
+        default="120x75",
+        metavar="MMxMM",
+        help="width and height of each plot of the figure (default: %(default)s)",
+    )
+    parser.add_argument("--log", action="store_true", help="a logarithmic axis in the figure")
     args = parser.parse_args(argv)
     first = args.directories[0]
     out = (
@@ -170,7 +192,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         / "report.html"
     )
     try:
-        write(out, collect(args.directories))
+        if args.figure:
+            out, sections = args.figure, collect(args.directories)
+            headings = [_heading(section, sections) for section in sections]
+            shown = figure_data.panels(sections, headings, args.plot)
+            figures.write(out, shown, figures.size_mm(args.size), log=args.log)
+        else:
+            write(out, collect(args.directories))
     except UserError as error:
         print(f"report: {error}", file=sys.stderr)
         return 2

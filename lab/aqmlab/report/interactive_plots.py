@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from aqmlab.measure import logs, metrics, qdisc_state
 from aqmlab.qdiscs import xstats
+from aqmlab.qdiscs.own_statistics import Field
 
 from . import tcp_plot
 from .rounding import short
@@ -48,9 +49,11 @@ def _band(y: Array) -> list[list[float | int | None]]:
     return [short(np.percentile(part, q) for part in parts) for q in BAND]
 
 
-def _changing(kind: str, raw: Sequence[bytes]) -> dict[str, list[float | int | None]]:
+def _changing(
+    kind: str, raw: Sequence[bytes], own: Sequence[Field]
+) -> dict[str, list[float | int | None]]:
     """Return each statistic of the discipline that changes, at each sample."""
-    read = qdisc_state.samples(kind, raw)
+    read = qdisc_state.samples(kind, raw, own)
     names = [n for n in dict.fromkeys(itertools.chain.from_iterable(read)) if n not in NO_STATE]
     found = {}
     for name in names:
@@ -83,7 +86,7 @@ def of_run(read: logs.Logs) -> dict[str, Any]:
         if len(stays):
             delays[f"{group}, in the queue"] = np.percentile(stays[:, 2], QUANTILES)
     delays["backlog"] = np.percentile(delay, QUANTILES)
-    marks = [xstats.marked(read.run["qdisc"], queue.xstats[at]) for at in few]
+    marks = [xstats.marked(read.run["qdisc"], queue.xstats[at], read.own_statistics) for at in few]
     return {
         "seed": read.run["seed"],
         "flows": {
@@ -100,7 +103,9 @@ def of_run(read: logs.Logs) -> dict[str, Any]:
         "dropped": short(queue["dropped"][few]),
         "marked": marks if None not in marks and any(marks) else None,
         "tcp": tcp_plot.of_run(read),
-        "state": _changing(read.run["qdisc"].split()[0], [queue.xstats[at] for at in few]),
+        "state": _changing(
+            read.run["qdisc"].split()[0], [queue.xstats[at] for at in few], read.own_statistics
+        ),
     }
 
 
