@@ -15,6 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from labkit.cache import whole
+from labkit.engines import default_kernel
+from labkit.kernels import ensure_uml
 from labkit.paths import CACHE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -248,6 +251,19 @@ def test_second_wheel_builds_a_module_that_gives_the_checkouts_bytes(
         )
         assert done.returncode == 0, done.stderr
     assert digest(tmp_path / "a") == digest(tmp_path / "b")
+
+
+def test_a_checkout_finds_the_kernel_that_the_second_wheel_left(
+    builder: Path, tmp_path: Path
+) -> None:
+    make_new = [builder, "new", "tcp", "plain"]
+    subprocess.run(make_new, check=True, cwd=tmp_path, stdout=subprocess.DEVNULL)
+    words = ["boot", "--module", "plain", "--build"]
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    subprocess.run([builder, *words], check=True, cwd=tmp_path, env=env)
+    (left,) = (tmp_path / ".cache" / "sch-aqm" / "kernels").glob("*-fast-????????????")
+    assert whole(left)
+    assert left.name == ensure_uml(default_kernel(), "fast").path.name
 
 
 def test_second_wheel_has_the_checked_kernel(builder: Path, tmp_path: Path) -> None:
