@@ -128,11 +128,13 @@ static __always_inline void qsdrr_update(struct Qdisc *sch,
 			 qsdrr_length(flow));
 }
 
-/* All queues are empty. */
+/* All queues are empty, or there are none. */
 static void qsdrr_index(struct qsdrr_sched_data *q)
 {
+	struct flow_queue *queues = q->buffer.rounds.queues;
+
 	length_index_init(&q->vars.by_length,
-			  &qsdrr_flow(q->buffer.rounds.queues)->by_length,
+			  queues ? &qsdrr_flow(queues)->by_length : NULL,
 			  q->buffer.flows);
 }
 
@@ -286,8 +288,7 @@ static void qsdrr_reset(struct Qdisc *sch)
 
 	while ((fq = flow_buffer_purge(sch)))
 		qsdrr_flow(fq)->backlog = 0;
-	if (q->buffer.rounds.queues)
-		qsdrr_index(q);
+	qsdrr_index(q);
 	q->vars.q = NULL;
 }
 
@@ -302,9 +303,12 @@ static struct sk_buff *qsdrr_evict(struct Qdisc *sch, bool again)
 static void qsdrr_moved(struct Qdisc *sch, const void *old)
 {
 	struct qsdrr_sched_data *q = qdisc_priv(sch);
+	struct flow_queue *queues = q->buffer.rounds.queues;
 
-	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
-	q->vars.by_length.entries = &qsdrr_flow(q->buffer.rounds.queues)->by_length;
+	if (old && queues)
+		q->vars.by_length.entries = &qsdrr_flow(queues)->by_length;
+	else
+		qsdrr_index(q);
 	q->vars.q = flow_buffer_moved(&q->buffer, old, q->vars.q);
 }
 
@@ -422,8 +426,10 @@ static int qsdrr_dump_class_stats(struct Qdisc *sch, unsigned long cl,
 	sch_tree_lock(sch);
 	flow_buffer_count(sch, cl, &qs);
 	fq = flow_buffer_class(&q->buffer, cl);
-	st.cls.queue = flow_buffer_classid(fq);
-	st.cls.deficit = flow_queue_account(&q->buffer.rounds, fq, q->buffer.quantum);
+	st.cls.queue = fq ? flow_buffer_classid(fq) : cl;
+	if (fq)
+		st.cls.deficit = flow_queue_account(&q->buffer.rounds, fq,
+						    q->buffer.quantum);
 	st.cls.is_q = q->vars.q &&
 		      st.cls.queue == flow_buffer_classid(&q->vars.q->fq);
 	sch_tree_unlock(sch);

@@ -425,16 +425,37 @@ static void tdrr_grow(struct Qdisc *sch)
 static void tdrr_moved(struct Qdisc *sch, const void *old)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
+	struct flow_queue *queues = q->buffer.rounds.queues;
 
-	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
-	q->vars.by_throughput.scores = &tdrr_flow(q->buffer.rounds.queues)->sent;
+	q->vars.by_throughput.scores = queues ? &tdrr_flow(queues)->sent : NULL;
 	q->vars.victim = flow_buffer_moved(&q->buffer, old, q->vars.victim);
 }
 
+/* All throughputs have decayed to nothing. */
+static bool tdrr_is_spent(struct Qdisc *sch)
+{
+	struct tdrr_sched_data *q = qdisc_priv(sch);
+
+	return throughput_clock_is_over(&q->vars.by_throughput.clock, ktime_get_ns());
+}
+
+/* Begin without records, as a new qdisc. */
+static void *tdrr_rest(struct Qdisc *sch)
+{
+	struct tdrr_sched_data *q = qdisc_priv(sch);
+	void *records = q->vars.memory.set;
+
+	q->vars.memory = (struct flow_memory) { .recalled = q->vars.memory.recalled };
+	q->buffer.ways.heated = true;
+	return records;
+}
+
 static const struct flow_buffer_ops tdrr_buffer_ops = {
-	.link	= offsetof(struct tdrr_flow, sent.link),
-	.moved	= tdrr_moved,
-	.grow	= tdrr_grow,
+	.link		= offsetof(struct tdrr_flow, sent.link),
+	.moved		= tdrr_moved,
+	.grow		= tdrr_grow,
+	.is_spent	= tdrr_is_spent,
+	.rest		= tdrr_rest,
 };
 
 /* Compute the options that were not given. */
@@ -510,9 +531,9 @@ static int tdrr_init(struct Qdisc *sch, struct nlattr *opt,
 
 	aqm_set(sch, &p->given, p->bandwidth, p->limit, p->memory_limit);
 	flow_buffer_set(sch, p->quantum, p->avoid_collisions, p->split_gso);
-	throughput_index_init(&q->vars.by_throughput,
-			      &tdrr_flow(q->buffer.rounds.queues)->sent,
-			      p->time_constant, ktime_get_ns());
+	throughput_index_init(&q->vars.by_throughput, NULL, p->time_constant,
+			      ktime_get_ns());
+	tdrr_moved(sch, NULL);
 	q->buffer.ways.heated = true;
 	standing_delay_init(&q->vars.standing);
 	/* No TCQ_F_CAN_BYPASS: every departure must be seen. */
@@ -580,11 +601,14 @@ static int tdrr_dump_class_stats(struct Qdisc *sch, unsigned long cl,
 	sch_tree_lock(sch);
 	flow_buffer_count(sch, cl, &qs);
 	fq = flow_buffer_class(&q->buffer, cl);
-	top = tdrr_top(q);
-	st.cls.queue = flow_buffer_classid(fq);
-	st.cls.deficit = flow_queue_account(&q->buffer.rounds, fq, q->buffer.quantum);
-	st.cls.is_top = top && st.cls.queue == flow_buffer_classid(&top->fq);
-	st.cls.throughput = tdrr_throughput(q, tdrr_flow(fq));
+	st.cls.queue = fq ? flow_buffer_classid(fq) : cl;
+	if (fq) {
+		top = tdrr_top(q);
+		st.cls.deficit = flow_queue_account(&q->buffer.rounds, fq,
+						    q->buffer.quantum);
+		st.cls.is_top = top && st.cls.queue == flow_buffer_classid(&top->fq);
+		st.cls.throughput = tdrr_throughput(q, tdrr_flow(fq));
+	}
 	sch_tree_unlock(sch);
 
 	if (gnet_stats_copy_queue(d, NULL, &qs, qs.qlen) < 0)

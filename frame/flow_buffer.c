@@ -24,6 +24,9 @@
 #define FLOW_BUFFER_GROW		8	/* as many queues as before */
 #define FLOW_BUFFER_GROWS		4096	/* queues at most before */
 #define FLOW_BUFFER_SHARES		4	/* more than one for so many sets are too many */
+/* For resting. */
+#define FLOW_BUFFER_LAZY		1024	/* queues at most */
+#define FLOW_BUFFER_REST		60	/* seconds without packets */
 
 /*
  * Set @number to the queue of an arrival, from 0. If a filter names a class above
@@ -48,6 +51,133 @@ static int __flow_buffer_classify(struct sk_buff *skb,
 					 to_free);
 	*number = minor ? minor - 1 : flow_buffer_hash(b, skb);
 	return 0;
+}
+
+static struct flow_set *flow_buffer_sets(u32 flows)
+{
+	return kvcalloc(flow_ways_sets(flows), sizeof(struct flow_set),
+			GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+}
+
+/* Set the numbers of queues, all of whose bytes are 0. */
+static void flow_buffer_number(struct flow_queue *queues, u32 flows,
+			       const struct flow_buffer_ops *ops)
+{
+	numbered_links_init(&queues->turn, flows);
+	numbered_links_init((void *)queues + ops->link, flows);
+}
+
+/* Allocate queues. All bytes are 0 except for numbers. Return: NULL without memory */
+static struct flow_queue *flow_buffer_queues(u32 flows, const struct flow_buffer_ops *ops)
+{
+	struct flow_queue *queues;
+
+	queues = kvcalloc(flows, NUMBERED_BYTES, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (queues)
+		flow_buffer_number(queues, flows, ops);
+	return queues;
+}
+
+/* Use the first queues, or the first ones after a rest. */
+static void flow_buffer_begin(struct Qdisc *sch, struct flow_queue *queues)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+
+	b->rounds.queues = queues;
+	b->ops->moved(sch, NULL);
+	b->sent = 0;
+	schedule_delayed_work(&b->idle, FLOW_BUFFER_REST * HZ);
+}
+
+/*
+ * A packet has arrived, and there are no queues. Without memory, the work tries again
+ * where it may wait for it.
+ *
+ * Return: whether there are queues now
+ */
+static bool flow_buffer_wake(struct Qdisc *sch)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+	struct flow_queue *queues;
+
+	queues = kcalloc(b->flows, NUMBERED_BYTES, GFP_ATOMIC | __GFP_NOWARN);
+	if (!queues) {
+		schedule_delayed_work(&b->work, 0);
+		return false;
+	}
+	flow_buffer_number(queues, b->flows, b->ops);
+	flow_buffer_begin(sch, queues);
+	return true;
+}
+
+/* The same in the work. */
+static void flow_buffer_wake_late(struct Qdisc *sch)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+	struct flow_queue *queues = flow_buffer_queues(b->flows, b->ops);
+
+	if (!queues)
+		return;
+	sch_tree_lock(sch);
+	if (!b->rounds.queues) {
+		flow_buffer_begin(sch, queues);
+		queues = NULL;
+	}
+	sch_tree_unlock(sch);
+	kvfree(queues);
+}
+
+/* Give all memory back that the first packet can get again. @set: as at first */
+static void flow_buffer_rest(struct Qdisc *sch, struct flow_set *set)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+	struct flow_queue *queues = b->rounds.queues;
+	struct flow_set *old_set = b->ways.set;
+	void *table = NULL;
+
+	sch_tree_lock(sch);
+	if (b->rounds.active || (b->ops->is_spent && !b->ops->is_spent(sch))) {
+		sch_tree_unlock(sch);
+		kvfree(set);
+		schedule_delayed_work(&b->idle, FLOW_BUFFER_REST * HZ);
+		return;
+	}
+	b->rounds.queues = NULL;
+	flow_ways_more(&b->ways, set, 0);
+	WRITE_ONCE(b->flows, b->named);
+	flow_ways_reset(&b->ways, b->flows);
+	b->ops->moved(sch, queues);
+	if (b->ops->rest)
+		table = b->ops->rest(sch);
+	sch_tree_unlock(sch);
+	kvfree(table);
+	kvfree(old_set);
+	kvfree(queues);
+}
+
+/* Let the buffer rest if no packet has left for a while. */
+static void flow_buffer_idle(struct work_struct *work)
+{
+	struct flow_buffer *b = container_of(to_delayed_work(work), struct flow_buffer, idle);
+	struct Qdisc *sch = b->queue.link.sch;
+	struct flow_set *set = NULL;
+	u64 sent;
+
+	if (!rtnl_trylock()) {
+		schedule_delayed_work(&b->idle, 1);
+		return;
+	}
+	sch_tree_lock(sch);
+	sent = aqm_bstats_bytes(&sch->bstats);
+	sch_tree_unlock(sch);
+	if (sent == b->sent)
+		set = flow_buffer_sets(b->named);
+	b->sent = sent;
+	if (set)
+		flow_buffer_rest(sch, set);
+	else
+		schedule_delayed_work(&b->idle, FLOW_BUFFER_REST * HZ);
+	rtnl_unlock();
 }
 
 /**
@@ -76,6 +206,8 @@ flow_buffer_enqueue_other(struct sk_buff *skb, struct Qdisc *sch,
 	int verdict;
 	u32 number = 0;
 
+	if (unlikely(!b->rounds.queues) && !flow_buffer_wake(sch))
+		return aqm_drop(skb, sch, AQM_DROP_MEMORY, to_free);
 	verdict = __flow_buffer_classify(skb, sch, &number, to_free);
 	if (unlikely(verdict))
 		return verdict;
@@ -104,18 +236,16 @@ EXPORT_SYMBOL_GPL(flow_buffer_refuse);
 /*
  * Free the packets of one queue. The core resets qlen and backlog.
  *
- * Return: the queue; NULL if all queues are empty, or after a failed init.
+ * Return: the queue; NULL if all queues are empty, also after a failed init.
  */
 struct flow_queue *flow_buffer_purge(struct Qdisc *sch)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 	struct flow_queue *fq;
 
-	if (!b->rounds.queues)
-		return NULL;
 	aqm_queue_reset(sch);
 	fq = flow_rounds_purge(&b->rounds, b->quantum);
-	if (!fq)
+	if (!fq && b->ways.set)
 		flow_ways_reset(&b->ways, b->flows);
 	return fq;
 }
@@ -173,23 +303,6 @@ void flow_buffer_set(struct Qdisc *sch, u32 quantum,
 }
 EXPORT_SYMBOL_GPL(flow_buffer_set);
 
-/* Allocate @flows queues and their sets. All bytes are 0 except for numbers. */
-static int flow_buffer_alloc(u32 flows, const struct flow_buffer_ops *ops,
-			     struct flow_queue **queues, struct flow_set **set)
-{
-	*queues = kvcalloc(flows, NUMBERED_BYTES, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	*set = kvcalloc(flow_ways_sets(flows), sizeof(**set),
-			GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!*queues || !*set) {
-		kvfree(*queues);
-		kvfree(*set);
-		return -ENOMEM;
-	}
-	numbered_links_init(&(*queues)->turn, flows);
-	numbered_links_init((void *)*queues + ops->link, flows);
-	return 0;
-}
-
 /*
  * Add queues behind the present ones. Under the lock we only copy the present ones, at
  * most 256 KB.
@@ -201,8 +314,13 @@ static void flow_buffer_grow(struct Qdisc *sch)
 	struct flow_queue *queues, *old = b->rounds.queues;
 	struct flow_set *set, *old_set = b->ways.set;
 
-	if (flow_buffer_alloc(flows, b->ops, &queues, &set))
+	queues = flow_buffer_queues(flows, b->ops);
+	set = flow_buffer_sets(flows);
+	if (!queues || !set) {
+		kvfree(queues);
+		kvfree(set);
 		return;
+	}
 	sch_tree_lock(sch);
 	memcpy(queues, old, (size_t)b->flows * NUMBERED_BYTES);
 	memcpy(set, old_set, flow_ways_sets(b->flows) * sizeof(*set));
@@ -228,7 +346,9 @@ static void flow_buffer_work(struct work_struct *work)
 		schedule_delayed_work(&b->work, 1);
 		return;
 	}
-	if (READ_ONCE(b->short_of_queues)) {
+	if (!READ_ONCE(b->rounds.queues)) {
+		flow_buffer_wake_late(sch);
+	} else if (READ_ONCE(b->short_of_queues)) {
 		WRITE_ONCE(b->short_of_queues, false);
 		flow_buffer_grow(sch);
 	}
@@ -250,14 +370,14 @@ void flow_buffer_shared(struct flow_buffer *b)
 EXPORT_SYMBOL_GPL(flow_buffer_shared);
 
 /**
- * flow_buffer_init() - allocate the queues of a new buffer
+ * flow_buffer_init() - set up a new buffer
  * @sch: the qdisc
  * @flows: number of queues
- * @ops: for growing
+ * @ops: for growing, and resting
  * @extack: gets the error
  *
- * Each queue has NUMBERED_BYTES bytes, which are 0 except for its number. Then call
- * flow_buffer_set().
+ * Each queue has NUMBERED_BYTES bytes, which are 0 except for its number. There may be no
+ * queues yet. Then call flow_buffer_set().
  *
  * Return: 0 or an error
  */
@@ -265,14 +385,17 @@ int flow_buffer_init(struct Qdisc *sch, u32 flows, const struct flow_buffer_ops 
 		     struct netlink_ext_ack *extack)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
-	struct flow_queue *queues;
+	struct flow_queue *queues = NULL;
 
-	if (flow_buffer_alloc(flows, ops, &queues, &b->ways.set)) {
-		b->ways.set = NULL;
+	b->ways.set = flow_buffer_sets(flows);
+	if (b->ways.set && flows > FLOW_BUFFER_LAZY)
+		queues = flow_buffer_queues(flows, ops);
+	if (!b->ways.set || (!queues && flows > FLOW_BUFFER_LAZY)) {
 		NL_SET_ERR_MSG_MOD(extack, "no memory for the flow queues: lower flows");
 		return -ENOMEM;
 	}
 	INIT_DELAYED_WORK(&b->work, flow_buffer_work);
+	INIT_DEFERRABLE_WORK(&b->idle, flow_buffer_idle);
 	b->ops = ops;
 	flow_rounds_init(&b->rounds, queues);
 	b->ways.first = flow_ways_sets(flows);
@@ -289,8 +412,10 @@ void flow_buffer_destroy(struct Qdisc *sch)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 
-	if (b->ops)
+	if (b->ops) {
 		cancel_delayed_work_sync(&b->work);
+		cancel_delayed_work_sync(&b->idle);
+	}
 	kvfree(b->ways.set);
 	kvfree(b->rounds.queues);
 }
@@ -316,13 +441,18 @@ static u32 flow_buffer_class_end(const struct flow_buffer *b, u32 cl)
 	return cl < FLOW_BUFFER_CLASSES ? cl : b->flows;
 }
 
-/* Return the queue of a class that holds packets, or its first queue. */
+/*
+ * Return the queue of a class that holds packets, or its first queue; NULL if there are
+ * no queues. RTNL or the tree lock keeps the queues there.
+ */
 struct flow_queue *
 flow_buffer_class(const struct flow_buffer *b, u32 cl)
 {
 	u32 i, end = flow_buffer_class_end(b, cl);
 	struct flow_queue *fq;
 
+	if (!READ_ONCE(b->rounds.queues))
+		return NULL;
 	for (i = cl - 1; i < end; i++) {
 		fq = flow_rounds_queue(&b->rounds, i);
 		if (READ_ONCE(fq->head))
@@ -341,7 +471,7 @@ void flow_buffer_count(struct Qdisc *sch, u32 cl,
 	const struct flow_queue *fq;
 
 	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
-	for (i = cl - 1; i < end; i++) {
+	for (i = cl - 1; b->rounds.queues && i < end; i++) {
 		fq = flow_rounds_queue(&b->rounds, i);
 		flow_queue_count(fq, qs);
 		qs->drops += fq->dropped;
@@ -358,9 +488,11 @@ void flow_buffer_walk(struct Qdisc *sch, struct qdisc_walker *arg)
 {
 	const struct flow_buffer *b = qdisc_priv(sch);
 	u32 cl, classes = min_t(u32, b->flows, FLOW_BUFFER_CLASSES);
+	const struct flow_queue *fq;
 
 	for (cl = 1; cl <= classes && !arg->stop; cl++) {
-		if (READ_ONCE(flow_buffer_class(b, cl)->head))
+		fq = flow_buffer_class(b, cl);
+		if (fq && READ_ONCE(fq->head))
 			tc_qdisc_stats_dump(sch, cl, arg);
 		else
 			arg->count++;

@@ -40,16 +40,21 @@
 #define FLOW_BUFFER_CLASSES		65535
 
 /**
- * struct flow_buffer_ops - what the frame must know to let a buffer grow
+ * struct flow_buffer_ops - what the frame must know to let a buffer grow, and rest
  * @link: offset of the numbered_link in a queue's state that the qdisc adds
  * @moved: b->rounds.queues is another copy of the queues, which were at @old; under the
- *	tree lock
+ *	qdisc lock. NULL, before or now: there are no queues
  * @grow: allocate more of the qdisc's own tables, if wanted; under RTNL; optional
+ * @is_spent: nothing is remembered of packets that left; under the tree lock; optional
+ * @rest: the queues are gone. Return the qdisc's own table to free; under the tree lock;
+ *	optional
  */
 struct flow_buffer_ops {
 	size_t	link;
 	void	(*moved)(struct Qdisc *sch, const void *old);
 	void	(*grow)(struct Qdisc *sch);
+	bool	(*is_spent)(struct Qdisc *sch);
+	void	*(*rest)(struct Qdisc *sch);
 };
 
 /**
@@ -64,11 +69,16 @@ struct flow_buffer_ops {
  * @ways: assignment of flows to queues
  * @overflows: arrivals that did not fit
  * @shares: arrivals of flows that shared a queue
- * @ops: for growing
+ * @sent: bytes that had left when @idle last looked
+ * @ops: for growing, and resting
  * @work: lets the buffer grow
+ * @idle: lets it rest
  *
  * If flows share queues, because more than @named have packets at the same time, work
  * allocates more queues, once.
+ *
+ * Up to FLOW_BUFFER_LAZY queues are allocated by the first packet: flow_buffer_wake().
+ * After a minute without packets the buffer gives them back, with all that it added.
  */
 struct flow_buffer {
 	struct aqm_queue	queue;
@@ -82,8 +92,10 @@ struct flow_buffer {
 	struct flow_ways	ways;
 	u64			overflows;
 	u32			shares;
+	u64			sent;
 	const struct flow_buffer_ops	*ops;
 	struct delayed_work	work;
+	struct delayed_work	idle;
 };
 
 /* The rest is in frame/flow_buffer.c. */
@@ -125,23 +137,28 @@ static inline u32 flow_buffer_hash(struct flow_buffer *b, struct sk_buff *skb)
 	return number;
 }
 
-/* Return the present address of a queue's state that was at @queue before it moved. */
+/*
+ * Return the present address of a queue's state that was at @queue before it moved;
+ * NULL if there are no queues.
+ */
 static inline void *flow_buffer_moved(const struct flow_buffer *b, const void *old,
 				      const void *queue)
 {
-	return queue ? (void *)b->rounds.queues + (queue - old) : NULL;
+	if (!queue || !b->rounds.queues)
+		return NULL;
+	return (void *)b->rounds.queues + (queue - old);
 }
 
 /*
- * Return whether an arrival is one segment and its flow hash alone selects its
- * queue. This holds for nearly all arrivals, and costs a few comparisons. All others
+ * Return whether an arrival is one segment, its flow hash alone selects its queue, and
+ * there are queues. This holds for nearly all arrivals, and costs a few comparisons. All others
  * go through flow_buffer_enqueue_other().
  */
 static inline bool flow_buffer_is_plain(const struct flow_buffer *b,
 					const struct Qdisc *sch,
 					const struct sk_buff *skb)
 {
-	return !rcu_dereference_bh(b->queue.filters) &&
+	return b->rounds.queues && !rcu_dereference_bh(b->queue.filters) &&
 	       (TC_H_MAJ(skb->priority) != sch->handle || !sch->handle) &&
 	       !queued_is_gso(skb) && (skb->l4_hash || skb->sw_hash);
 }

@@ -130,6 +130,7 @@ void userspace_module_exit(void);
 typedef unsigned int gfp_t;
 #define GFP_KERNEL		1u
 #define GFP_KERNEL_ACCOUNT	3u
+#define GFP_ATOMIC		4u
 #define __GFP_ZERO		16u
 #define __GFP_NOWARN		32u
 
@@ -218,7 +219,9 @@ struct mutex { bool locked; };
 #define netdev_warn(dev, ...)	userspace_warn(__VA_ARGS__)
 #define lockdep_assert_held(x)	userspace_assert_locked()
 
-/* ---- work, done after the operation that asks for it ---- */
+/* ---- work, done after an operation, when it is due ---- */
+
+#define HZ			1000
 
 struct work_struct {
 	void (*func)(struct work_struct *work);
@@ -226,10 +229,12 @@ struct work_struct {
 
 struct delayed_work {
 	struct work_struct work;
+	u64 due;	/* ns */
 };
 
 #define to_delayed_work(w)	container_of(w, struct delayed_work, work)
 #define INIT_DELAYED_WORK(w, f)	((w)->work.func = (f))
+#define INIT_DEFERRABLE_WORK(w, f)	INIT_DELAYED_WORK(w, f)
 void schedule_delayed_work(struct delayed_work *work, unsigned long delay);
 void cancel_delayed_work_sync(struct delayed_work *work);
 

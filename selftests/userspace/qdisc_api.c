@@ -213,6 +213,8 @@ void schedule_delayed_work(struct delayed_work *work, unsigned long delay)
 	for (i = 0; i < ARRAY_SIZE(world->work); i++) {
 		if (world->work[i] && world->work[i] != work)
 			continue;
+		if (!world->work[i])
+			work->due = world->now + delay * (NSEC_PER_SEC / HZ);
 		world->work[i] = work;
 		return;
 	}

@@ -1454,7 +1454,7 @@ static void do_work(void)
 
 	for (i = 0; world->follows && i < ARRAY_SIZE(world->work); i++) {
 		work = world->work[i];
-		if (!work)
+		if (!work || world->now < work->due)
 			continue;
 		world->work[i] = NULL;
 		work->work.func(&work->work);

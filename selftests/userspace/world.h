@@ -89,7 +89,7 @@ struct world {
 	bool			forgot;	/* the device no longer knows its speed */
 	jmp_buf			entry;
 	u64			now;
-	struct delayed_work	*work[2];
+	struct delayed_work	*work[3];
 	bool			follows;
 	bool			measured;
 	u64			random;

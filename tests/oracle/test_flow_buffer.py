@@ -242,6 +242,79 @@ def test_class_names_the_same_queue_after_queues_were_added(kind: str) -> None:
         assert w.named()["drop_filter"] == 1
 
 
+# ---- rest ----
+
+MINUTE = 60_000_000_000
+
+
+def has_queues(w: World) -> bool:
+    """Send a packet while no memory can be had, and return whether it is queued."""
+    refused = w.named()["drop_memory"]
+    w.fail_alloc(1)
+    queued = w.enqueue(flow=1, len=100)
+    w.fail_alloc(0)
+    assert w.named()["drop_memory"] == refused + (not queued)
+    return queued
+
+
+@every_kind
+@pytest.mark.parametrize(("options", "lazy"), [("", True), ("flows 1025", False)])
+def test_the_first_packet_brings_the_queues(kind: str, options: str, lazy: bool) -> None:
+    """If it finds no memory, it is dropped, and work brings the queues."""
+    with World(kind, options, below="hfsc prio", walk=True) as w:
+        assert w.classes() == {}
+        assert w.named(minor=7)["queue"] == 7
+        assert has_queues(w) != lazy
+        assert has_queues(w) != lazy
+        w.do("o 1")
+        assert has_queues(w)
+
+
+@every_kind
+def test_a_buffer_gives_its_queues_back_after_a_minute_without_packets(kind: str) -> None:
+    with World(kind, "limit 1000 flows 32", below="hfsc prio", walk=True) as w:
+        w.do("o 1")
+        for flow in range(300):
+            w.enqueue(flow=flow, len=100)
+        assert w.named()["flows"] > 32
+        w.dequeue(299)
+        for _ in range(3):
+            w.advance(MINUTE)
+            w.do("s")
+        assert w.stats().qlen == 1
+        w.dequeue(1)
+        for _ in range(2):
+            assert w.named()["flows"] > 32
+            w.advance(MINUTE)
+            w.do("s")
+        assert w.named()["flows"] == 32
+        assert not has_queues(w)
+        assert has_queues(w)
+        assert set(w.classes()) == set(queues_of_one(kind))
+
+
+def queues_of_one(kind: str) -> list[int]:
+    """Return the class of flow 1 in a new buffer."""
+    with World(kind, "flows 32") as w:
+        w.enqueue(flow=1, len=100)
+        return list(w.classes())
+
+
+@pytest.mark.parametrize(
+    ("constant", "minutes", "rests"), [("100ms", 2, True), ("100s", 70, False), ("100s", 80, True)]
+)
+def test_tdrr_rests_when_throughputs_have_decayed(constant: str, minutes: int, rests: bool) -> None:
+    """With a time constant of 100 s this takes 64 half-lives, which are 74 minutes."""
+    with World("tdrr", f"time_constant {constant}", walk=True) as w:
+        w.do("o 1")
+        w.enqueue(flow=1, len=100)
+        w.dequeue(1)
+        for _ in range(minutes):
+            w.advance(MINUTE)
+            w.do("s")
+        assert has_queues(w) != rests
+
+
 # ---- the memory of tdrr ----
 
 
@@ -267,6 +340,7 @@ def test_throughput_of_a_flow_is_remembered_while_others_have_its_queue(fails: i
     with World("tdrr", "limit 10 flows 8 time_constant 10s") as w:
         w.do("o 1")
         assert w.named()["records"] == 0
+        measured(w, 99)  # brings the queues
         w.fail_alloc(fails)
         short_flows(w, 100)
         w.fail_alloc(0)

@@ -130,7 +130,10 @@ static inline u32 length_index_bucket(u32 length)
 	return 16 * halvings + (length >> halvings);
 }
 
-/* Set up an empty index of @count queues. @entries is the entry of queue 0. */
+/*
+ * Set up an empty index of @count queues. @entries is the entry of queue 0; NULL: there are
+ * no queues.
+ */
 static inline void length_index_init(struct length_index *li,
 				     struct length_entry *entries, u32 count)
 {
@@ -138,6 +141,8 @@ static inline void length_index_init(struct length_index *li,
 	u32 i;
 
 	*li = (struct length_index) { .entries = entries };
+	if (!entries)
+		return;
 	numbered_links_init(&entries->link, count);
 	for (i = 0; i < count; i++) {
 		entry = container_of(numbered_link(&entries->link, i),

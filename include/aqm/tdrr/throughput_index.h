@@ -221,6 +221,13 @@ static inline u32 throughput_clock_set(struct throughput_clock *clock, u64 now)
 	return mul_u64_u64_shr(gone, clock->inverse, 32);
 }
 
+/* Return whether all throughputs have decayed to nothing at @now. */
+static inline bool throughput_clock_is_over(const struct throughput_clock *clock,
+					    u64 now)
+{
+	return now - clock->start >= THROUGHPUT_INDEX_OCTAVES * clock->length;
+}
+
 /* Return whether the weight is a tick old, or from a later time. */
 static inline bool throughput_clock_is_due(const struct throughput_clock *clock,
 					   u64 now)

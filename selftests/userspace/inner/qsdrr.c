@@ -46,7 +46,7 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 		   flow_buffer_classid(&q->vars.q->fq) <= q->buffer.flows);
 	if (!deep)
 		return;
-	for (i = 0; i < q->buffer.flows; i++) {
+	for (i = 0; fr->queues && i < q->buffer.flows; i++) {
 		flow = qsdrr_flow(flow_rounds_queue(fr, i));
 		held -= !!flow->fq.head;
 		listed -= !!flow->by_length.place;

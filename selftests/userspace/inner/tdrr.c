@@ -52,7 +52,7 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 	inner_must(highest < 64 || present >= highest / 17 * 16 - 1);
 	if (!deep)
 		return;
-	for (i = 0; i < q->buffer.flows; i++)
+	for (i = 0; fr->queues && i < q->buffer.flows; i++)
 		listed -= !!flow_rounds_queue(fr, i)->head;
 	inner_must(!listed);
 }
