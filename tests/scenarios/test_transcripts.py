@@ -13,7 +13,13 @@ from tests.scenarios.shortrun import copied
 TOP = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("page", ["docs/your-own.md", "docs/quic.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        *("docs/your-own.md", "docs/quic.md", "CONTRIBUTING.md"),
+        pytest.param("docs/programs.md", marks=pytest.mark.extra),  # takes NeST from PyPI
+    ],
+)
 def test_commands_print_the_output_in_the_page(page: str, tmp_path: Path) -> None:
     transcript.play(TOP / page, copied(tmp_path))
 
