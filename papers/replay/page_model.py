@@ -210,8 +210,9 @@ class PageModel:
 
     @property
     def largest_use(self) -> float:
-        """Largest utilization of a link in a run, which no link should exceed."""
-        return max(float(row["metrics"]["summary"]["utilization"]) for row in self.judgement.rows)
+        """Largest utilization of a link in a run, which no link should exceed; 0 without runs."""
+        uses = (float(row["metrics"]["summary"]["utilization"]) for row in self.judgement.rows)
+        return max(uses, default=0.0)
 
     @property
     def hours_of_10000(self) -> tuple[float, float]:

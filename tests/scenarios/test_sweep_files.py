@@ -95,7 +95,8 @@ def test_every_row_is_of_a_cell_and_says_what_made_it(name: str, profile: str) -
         assert row["command"] == cells.get(row["cell"]), row["cell"]
         assert not row["made"]["version"].endswith("dirty")
         assert len(row["digest"]) == 16
-    assert one.results.stat().st_size < 400_000
+    # A paper whose bounds were committed and whose cells have not run has none.
+    assert not one.results.exists() or one.results.stat().st_size < 400_000
 
 
 def test_rows_have_each_flows_goodput_where_the_sweep_asks_for_it() -> None:
