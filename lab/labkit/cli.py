@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from types import FrameType
 
-from . import engines, records, terminal
+from . import engines, record, records, terminal
 from .errors import EXIT_UNAVAILABLE, EXIT_USAGE, LabError, say
 from .paths import CACHE
 from .request import Request
@@ -73,6 +73,9 @@ def parser() -> Parser:
     )
     p.add_argument("--memory", default="2G", help="of the guest (2G)")
     p.add_argument(
+        "--record", type=Path, metavar="DIR", help="log all queues and interfaces, for report DIR"
+    )
+    p.add_argument(
         "--share",
         action="append",
         default=[],
@@ -95,9 +98,7 @@ def parser() -> Parser:
         help="remove what all checkouts share",
     )
     p.add_argument("--list", action="store_true", help="list kernels, engines and flavours")
-    p.add_argument(
-        "command", nargs=argparse.REMAINDER, metavar="COMMAND", help="with its arguments"
-    )
+    p.add_argument("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     return p
 
 
@@ -179,7 +180,11 @@ def main(argv: list[str] | None = None) -> int:
         say("no command given; try: lab/boot -- uname -a")
         return EXIT_USAGE
     try:
-        result = engines.run(request)
+        if options.record:
+            result = engines.run(record.wrapped(request, options.record))
+            record.finish(request, options.record, result)
+        else:
+            result = engines.run(request)
     except LabError as error:
         say(str(error))
         return EXIT_UNAVAILABLE

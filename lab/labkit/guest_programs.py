@@ -25,7 +25,7 @@ from .toolchain import compiler, jobs, version
 SUITE = "bookworm"
 
 #: Our programs of lab/traffic.
-TRAFFIC = ("conduct", "flowgen", "inspace", "qsample")
+TRAFFIC = ("conduct", "flowgen", "inspace", "qsample", "record")
 
 #: What iproute2's configure would write, without libraries. libmnl is our stand-in for it.
 CONFIG = """\

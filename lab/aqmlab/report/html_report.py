@@ -18,9 +18,10 @@ from aqmlab.measure import logs
 from aqmlab.run import run_directory
 from aqmlab.run.params import Param
 from aqmlab.run.scenario import find
+from labkit.record import RECORD
 from labkit.usage import Parser
 
-from . import figure_data, figures, interactive_plots, scatter, tables
+from . import figure_data, figures, interactive_plots, record_report, scatter, tables
 from .cards import card, of_interest, summary
 from .load_runs import Section, collect
 from .styles import styles
@@ -172,16 +173,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--plot",
         default="queue",
         metavar="WHAT",
-        help="what the figure shows: "
-        + ", ".join([*figure_data.SERIES, *figure_data.SHARES])
-        + ", each with :GROUP or, of state, :STATISTIC; or a metric, such as 'probe delay p99', "
-        "against the parameter in which the runs differ (default: %(default)s)",
+        help=f"{', '.join([*figure_data.SERIES, *figure_data.SHARES])}; a metric "
+        "against the parameter in which runs differ; docs/scenarios.md",
     )
     parser.add_argument(
         "--size",
         default="120x75",
         metavar="MMxMM",
-        help="width and height of each plot of the figure (default: %(default)s)",
+        help="of each plot of the figure (%(default)s)",
     )
     parser.add_argument("--log", action="store_true", help="a logarithmic axis in the figure")
     args = parser.parse_args(argv)
@@ -192,7 +191,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         / "report.html"
     )
     try:
-        if args.figure:
+        if (first / RECORD).exists():
+            out = args.out or first / "report.html"
+            record_report.write(out, first)
+        elif args.figure:
             out, sections = args.figure, collect(args.directories)
             headings = [_heading(section, sections) for section in sections]
             shown = figure_data.panels(sections, headings, args.plot)
