@@ -122,8 +122,7 @@ def _parser() -> Parser:
     parser.add_argument(
         "--sojourn",
         action="store_true",
-        help="write how long each packet with data stays in the bottleneck's queue to "
-        "DIR/sojourn.csv; the result then has a distribution for each group",
+        help="write each packet's time in the queue to DIR/sojourn.csv",
     )
     parser.add_argument(
         "--list",
