@@ -22,6 +22,7 @@ from aqmlab.run import (
     host_requirements,
     programs,
     run_directory,
+    unchanged_kernel,
 )
 from aqmlab.run.params import resolve
 from aqmlab.run.recipe import Recipe
@@ -258,6 +259,8 @@ def _run(args: argparse.Namespace) -> None:
         host_requirements.check(recipe)
     else:
         _checked(engines.check, Request(["true"], clock=clock, seed=args.seed, **lab_options))
+        if execute.counted(asked, lab_options):
+            unchanged_kernel.check(recipe)
     directory = args.out or default_out(found, asked)
     with run_directory.claimed(directory, asked) as place:
         cost = execute.run(recipe, facts, asked, place, None if args.here else lab_options)

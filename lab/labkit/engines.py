@@ -7,13 +7,13 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from . import bundle, kernels, outside, qemu, records, sources, trees, uml
+from . import bundle, icount, images, kernels, outside, qemu, records, sources, trees, uml
 from .errors import LabError, nearest
 from .request import Request, Result
 
 ENGINES = ("uml", "qemu")
 #: Clocks of each engine, the default first.
-CLOCKS = {"uml": ("virtual", "wall"), "qemu": ("wall",)}
+CLOCKS = {"uml": ("virtual", "wall"), "qemu": ("wall", "virtual")}
 
 #: Variable of the environment by which a user accepts other bytes, see Request.ptrace.
 PTRACE = "AQM_PTRACE"
@@ -29,16 +29,21 @@ def clocks(request: Request) -> tuple[str, ...]:
     return ("wall",) if request.flavour == "smp" else CLOCKS[request.engine]
 
 
-def kernel_names(engine: str) -> tuple[str, ...]:
+def table(engine: str, clock: str = "") -> str:
+    """Return the table of kernels' records that ENGINE reads with CLOCK."""
+    return "cloud" if (engine, clock) == ("qemu", "virtual") else engine
+
+
+def kernel_names(engine: str, clock: str = "") -> tuple[str, ...]:
     """Return the kernels that ENGINE boots, the newest first; a substitute comes last."""
-    known = records.names(engine, seldom=True)
+    known = records.names(table(engine, clock), seldom=True)
     other = sources.substitute(known[0]) if engine == "uml" else ""
     return (*known, other) if other and other not in known else known
 
 
-def default_kernel(engine: str = "uml") -> str:
+def default_kernel(engine: str = "uml", clock: str = "") -> str:
     """Return the newest kernel that ENGINE boots, or its substitute if it is not available."""
-    newest = records.names(engine)[0]
+    newest = records.names(table(engine, clock))[0]
     if engine == "uml" and (given := bundle.manifest()):
         return given["kernel"]
     return sources.available_name(newest) if engine == "uml" else newest
@@ -55,16 +60,30 @@ def check(request: Request) -> None:
         raise LabError("no command given")
     if request.engine not in ENGINES:
         raise nearest("engine", request.engine, ENGINES)
-    if trees.is_tree(request.kernel):
+    clock = clock_of(request)
+    if request.clock and request.clock not in CLOCKS["uml"]:
+        raise nearest("clock", request.clock, CLOCKS["uml"])
+    if images.is_image(request.kernel):
+        if table(request.engine, clock) != "cloud":
+            raise LabError(
+                f"--kernel {request.kernel}: an image needs --engine qemu --clock virtual"
+            )
+        images.of_file(request.kernel)
+    elif trees.is_tree(request.kernel):
         if request.engine != "uml":
             raise LabError(f"--kernel {request.kernel}: a tree needs --engine uml")
         trees.version(request.kernel)
-    elif request.kernel and request.kernel not in kernel_names(request.engine):
-        error = nearest("kernel", request.kernel, kernel_names(request.engine))
-        others = [name for name in ENGINES if request.kernel in kernel_names(name)]
-        hint = f"; --engine {others[0]} has {request.kernel}" if others else ""
-        raise LabError(f"{error} (engine {request.engine}){hint}")
-    kernel = request.kernel or records.names(request.engine)[0]
+    elif request.kernel and request.kernel not in kernel_names(request.engine, clock):
+        error = nearest("kernel", request.kernel, kernel_names(request.engine, clock))
+        others = [
+            f"--engine {name} --clock {other}"
+            for name in ENGINES
+            for other in CLOCKS[name]
+            if request.kernel in kernel_names(name, other)
+        ]
+        hint = f"; {others[0]} has {request.kernel}" if others else ""
+        raise LabError(f"{error} (engine {request.engine}, clock {clock}){hint}")
+    kernel = request.kernel or records.names(table(request.engine, clock))[0]
     for what, name, known, every, where in (
         (
             "flavour",
@@ -75,7 +94,7 @@ def check(request: Request) -> None:
         ),
         (
             "clock",
-            clock_of(request),
+            clock,
             clocks(request),
             CLOCKS["uml"],
             f"flavour {request.flavour} of engine {request.engine}",
@@ -103,6 +122,8 @@ def check(request: Request) -> None:
         raise LabError("--shell needs the wall clock: nobody can type in virtual time")
     if request.terminal and not os.isatty(0):
         raise LabError("--shell needs a terminal. For a script use: lab/boot -- sh -c SCRIPT")
+    if table(request.engine, clock) == "cloud":
+        icount.check(request)
     for folder in request.modules:
         outside.check(folder)
     for path in request.share:
@@ -120,8 +141,9 @@ def run(request: Request, capture: bool = False) -> Result:
         request, kernel=trees.named(request.kernel), ptrace=bool(os.environ.get(PTRACE))
     )
     check(request)
-    kernel = request.kernel or default_kernel(request.engine)
-    request = replace(request, kernel=kernel, clock=clock_of(request))
+    request = replace(request, clock=clock_of(request))
+    kernel = request.kernel or default_kernel(request.engine, request.clock)
+    request = replace(request, kernel=kernel)
     check(request)  # a substitute may have replaced the default kernel
-    engine = uml.run if request.engine == "uml" else qemu.run
-    return engine(request, capture)
+    engine = {"uml": uml.run, "qemu": qemu.run, "cloud": icount.run}
+    return engine[table(request.engine, request.clock)](request, capture)

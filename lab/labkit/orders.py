@@ -66,7 +66,7 @@ def facts(request: Request, kernel: Kernel) -> dict[str, str]:
     """Return what the bytes of a run depend on beside its command: kernel, seed and so on."""
     values = {
         "engine": request.engine,
-        "kernel": request.kernel,
+        "kernel": kernel.name,
         "flavour": request.flavour,
         "image": sums(kernel.path).get(kernel.image.name) or file_digest(kernel.image),
         "seed": str(request.seed),
@@ -74,7 +74,7 @@ def facts(request: Request, kernel: Kernel) -> dict[str, str]:
     }
     if request.engine == "uml":
         values["userspace"] = userspace(request)
-    if trees.is_tree(request.kernel):
+    if request.engine == "uml" and trees.is_tree(request.kernel):
         values["describe"] = trees.describe(request.kernel)
     return values
 

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -116,12 +116,14 @@ def supervise(
     capture: bool,
     terminal: Terminal | None = None,
     symbols: Path | None = None,
+    collect: Callable[[], None] | None = None,
 ) -> Result:
     """Run COMMAND, which boots a guest that reports to JOB, and return the result.
 
     COMMAND prints the kernel's console, which becomes the log. It gets its own session, so
     that Ctrl-C reaches only the lab and all its processes can be ended. Input and output of
-    TERMINAL are passed through. SYMBOLS is the System.map of a kernel with a virtual clock.
+    TERMINAL are passed through. SYMBOLS is the System.map of a kernel with a virtual clock. COLLECT
+    fills JOB after the end, if the guest could not.
     """
     log = new_log()
     followers = [
@@ -134,7 +136,7 @@ def supervise(
     begin = time.monotonic()
     process: subprocess.Popen[bytes] | None = None
     try:
-        with log.open("wb") as console:
+        with log.open("ab") as console:
             process = subprocess.Popen(
                 command,
                 cwd=job,
@@ -157,6 +159,8 @@ def supervise(
         if process:
             kill_session(process.pid)
             process.wait()
+    if collect:
+        collect()
     stdout, stderr = (follower.close() for follower in followers)
     result = judge(job, log, over)
     result.stdout, result.stderr = stdout, stderr

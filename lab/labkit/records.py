@@ -17,6 +17,9 @@ Sections and keys:
     [qemu]          boots in QEMU as Debian ships it
     packages        pairs of a suite and the suffix of its package names there
     seldom          only tests that name this kernel boot it
+
+    [cloud]         boots in QEMU with the virtual clock, as Debian ships it for clouds
+    packages        as above
 """
 
 from __future__ import annotations
@@ -32,6 +35,8 @@ from .paths import LAB
 
 #: The oldest kernel known to boot in user mode with the settings of the lab.
 OLDEST = "6.12"
+
+TABLES = ("uml", "qemu", "cloud")
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,7 @@ class Record:
     name: str
     uml: UserMode | None = None
     qemu: Stock | None = None
+    cloud: Stock | None = None
 
 
 def order(name: str) -> tuple[int, ...]:
@@ -75,15 +81,20 @@ def read(path: Path) -> Record:
     """Return the record in file PATH. Raise LabError if it is invalid."""
     try:
         data = tomllib.loads(path.read_text())
-        uml, qemu = data.pop("uml", None), data.pop("qemu", None)
-        if data or not (uml or qemu):
+        uml, qemu, cloud = (data.pop(table, None) for table in TABLES)
+        if data or not (uml or qemu or cloud):
             raise TypeError(
-                f"unknown tables {sorted(data)}; allowed are [uml] and [qemu]"
+                f"unknown tables {sorted(data)}; allowed are {', '.join(TABLES)}"
                 if data
-                else "neither [uml] nor [qemu]"
+                else f"none of the tables {', '.join(TABLES)}"
             )
         order(path.stem)
-        return Record(path.stem, user_mode(**uml) if uml else None, stock(**qemu) if qemu else None)
+        return Record(
+            path.stem,
+            user_mode(**uml) if uml else None,
+            stock(**qemu) if qemu else None,
+            stock(**cloud) if cloud else None,
+        )
     except (TypeError, KeyError, ValueError) as error:
         raise LabError(f"{path} does not describe a kernel: {error}") from error
 
@@ -164,4 +175,11 @@ def packages_of(name: str) -> tuple[tuple[str, str], ...]:
     """Return the suites that have Debian's kernel NAME, with the suffix of its package names."""
     found = records()[name].qemu
     assert found, f"{name} is not a kernel of Debian"
+    return found.packages
+
+
+def cloud_packages(name: str) -> tuple[tuple[str, str], ...]:
+    """Return the suites that have Debian's kernel NAME for clouds, as packages_of() does."""
+    found = records()[name].cloud
+    assert found, f"{name} is no kernel for clouds"
     return found.packages

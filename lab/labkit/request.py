@@ -30,6 +30,7 @@ class Request:
     open until it has ended.
     own_root: the guest needs no file of the host but those of `share`
     ptrace: run processes by ptrace(2), with other bytes, instead of seccomp(2)
+    inputs: files of the host by their places in a guest that sees no directory of the host
     sockets: IP version and number of TCP sockets whose addresses must not depend on any path
     watch: called each second with the guest's seconds since its boot
     """
@@ -51,6 +52,7 @@ class Request:
     own_root: bool = False
     ptrace: bool = False
     share: Sequence[Path] = ()
+    inputs: Mapping[str, Path] = field(default_factory=dict)
     modules: Sequence[Path] = ()  # directories of further modules, see outside.py
     environment: Mapping[str, str] = field(default_factory=dict)
     sockets: tuple[int, int] = (4, 0)

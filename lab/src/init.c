@@ -21,6 +21,9 @@
  *	deadline SECONDS		guest time after which the command counts as stuck
  *	leaks				ask kmemleak after the command
  *	loopback			bring lo up
+ *	entropy SEED			make the kernel's random numbers follow from a number
+ *	send DIR			with `window`: pass the files of DIR to the host at the end
+ *	window ADDRESS BYTES		physical memory that the host reads after the end: see send()
  *	tsc				the command reads the kernel's clock with rdtsc, if the
  *					kernel can do that: see lab/kernels
  *	arg WORD			add a word to the command
@@ -33,15 +36,19 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <limits.h>
+#include <linux/random.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/reboot.h>
@@ -56,6 +63,8 @@
 #define KMEMLEAK "/sys/kernel/debug/kmemleak"
 #define PIPE_BYTES 65536
 #define MAX_WORDS 3
+#define MAX_SENT 16	/* directories */
+#define ENTROPY_WORDS 8	/* of 64 bits */
 #define KILL_SECONDS 10	/* of guest time, until a killed process must have ended */
 #define PR_TSC_VIRTUAL 3	/* an edit of lab/kernels; other kernels refuse it */
 #define SOCKETS_PER_SLAB 8	/* at most; what a slab holds in any of our kernels */
@@ -79,7 +88,18 @@ struct stream {
 	int to;
 };
 
+/* Physical memory that the host can read, and what is in it. */
+struct window {
+	off_t address;
+	size_t bytes;
+	size_t used;
+	char *at;
+	const char *dirs[MAX_SENT];
+	size_t nr_dirs;
+};
+
 static struct orders orders = { .cwd = "/" };
+static struct window window;
 static unsigned long dirs_made;
 
 static void finish(void)
@@ -267,6 +287,43 @@ static void do_tsc(char **w)
 	prctl(PR_SET_TSC, PR_TSC_VIRTUAL);
 }
 
+/* All later random numbers follow from the seed and from what the kernel did until now. */
+static void do_entropy(char **w)
+{
+	struct {
+		int entropy_count;
+		int buf_size;
+		uint64_t buf[ENTROPY_WORDS];
+	} pool = { ENTROPY_WORDS * 64, sizeof(pool.buf), {} };
+	uint64_t state = strtoull(w[0], NULL, 10);
+	int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+	size_t i;
+
+	for (i = 0; i < ENTROPY_WORDS; i++) {
+		uint64_t z = (state += 0x9e3779b97f4a7c15);	/* splitmix64 */
+
+		z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+		z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+		pool.buf[i] = z ^ (z >> 31);
+	}
+	if (fd < 0 || ioctl(fd, RNDADDENTROPY, &pool))
+		die("entropy: %m");
+	close(fd);
+}
+
+static void do_send(char **w)
+{
+	if (window.nr_dirs == MAX_SENT)
+		die("more than %d directories to send", MAX_SENT);
+	window.dirs[window.nr_dirs++] = w[0];
+}
+
+static void do_window(char **w)
+{
+	window.address = strtoull(w[0], NULL, 0);
+	window.bytes = strtoull(w[1], NULL, 0);
+}
+
 static void do_env(char **w)
 {
 	orders.env = append(orders.env, &orders.envs, w[0]);
@@ -321,6 +378,9 @@ static const struct {
 	{ "root", 1, do_root },
 	{ "detach", 1, do_detach },
 	{ "loopback", 0, do_loopback },
+	{ "entropy", 1, do_entropy },
+	{ "send", 1, do_send },
+	{ "window", 2, do_window },
 	{ "tsc", 0, do_tsc },
 	{ "env", 1, do_env },
 	{ "arg", 1, do_arg },
@@ -602,6 +662,64 @@ static void write_status(int status, long leaks)
 	close(fd);
 }
 
+static void put(const void *data, size_t bytes)
+{
+	if (bytes > window.bytes - window.used)
+		die("the results need more than %zu bytes", window.bytes);
+	memcpy(window.at + window.used, data, bytes);
+	window.used += bytes;
+}
+
+static int put_file(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	char length[32];
+	size_t size;
+	char *text;
+
+	(void)st;
+	(void)ftw;
+	if (type != FTW_F)
+		return 0;
+	text = load(path, &size);
+	put(path, strlen(path) + 1);
+	put(length, snprintf(length, sizeof(length), "%zu", size) + 1);
+	put(text, size);
+	free(text);
+	return 0;
+}
+
+/*
+ * Pass files to a host of which we see no directory. A device would answer after
+ * a time that depends on the host. So we write them to memory that the kernel does
+ * not use, and the host reads it when the machine is off:
+ *
+ *	64 bits		bytes that follow; written last, 0 before
+ *	then per file	its path, a NUL, its size in decimal, a NUL, its content
+ */
+static void send_files(void)
+{
+	uint64_t total;
+	size_t i;
+	int fd;
+
+	if (!window.bytes)
+		return;
+	fd = open("/dev/mem", O_RDWR | O_SYNC | O_CLOEXEC);
+	if (fd < 0)
+		die("/dev/mem: %m");
+	window.at = mmap(NULL, window.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+			 window.address);
+	if (window.at == MAP_FAILED)
+		die("window of %zu bytes at %#llx: %m", window.bytes,
+		    (unsigned long long)window.address);
+	window.used = sizeof(total);
+	for (i = 0; i < window.nr_dirs; i++)
+		if (nftw(window.dirs[i], put_file, 16, FTW_PHYS))
+			die("%s: %m", window.dirs[i]);
+	total = window.used - sizeof(total);
+	memcpy(window.at, &total, sizeof(total));
+}
+
 int main(int argc, char **argv)
 {
 	const char *job = getenv("labjob");
@@ -627,5 +745,6 @@ int main(int argc, char **argv)
 		leaks = find_leaks();
 	kill_rest();
 	write_status(hangs ? -1 : status, leaks);
+	send_files();
 	finish();
 }

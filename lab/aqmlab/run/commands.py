@@ -31,6 +31,7 @@ class Commands:
 
     tool: the path of a program by its name
     prefix: "" in a lab guest, which vanishes afterwards
+    there: the place of the directory in the guest, if it is another one
     """
 
     def __init__(
@@ -39,15 +40,17 @@ class Commands:
         recipe: Mapping[str, Any],
         tool: Callable[[str], str],
         prefix: str = "",
+        there: Path | None = None,
     ) -> None:
         self.directory = directory
+        self.there = there or directory
         self.recipe = recipe
         self.tool = tool
         self.prefix = prefix
 
     def write(self) -> tuple[Path, Path]:
         """Write flowgen's flows and the list, and return conduct's two files: list and report."""
-        with Path(self.path(run_directory.FLOWS)).open("w") as file:
+        with (self.directory / run_directory.FLOWS).open("w") as file:
             for flow in self.recipe["flows"]:
                 keys = (
                     f"{k}={self.netns(v) if k.endswith('_netns') else v}" for k, v in flow.items()
@@ -60,12 +63,12 @@ class Commands:
         return folder / LIST, folder / REPORT
 
     def path(self, name: str) -> str:
-        """Return the path of a file in the result directory."""
-        return str(self.directory / name)
+        """Return the path of a file in the result directory, as programs see it."""
+        return str(self.there / name)
 
     def shown(self, name: str) -> str:
         """Return the path of a file for what a command shows at the end."""
-        return str(self.directory / run_directory.GUEST_FILES / name)
+        return str(self.there / run_directory.GUEST_FILES / name)
 
     def netns(self, name: str) -> str:
         """Return the name that a namespace of the recipe has on this machine."""
@@ -74,6 +77,11 @@ class Commands:
     def within(self, netns: str, program: str, *arguments: str) -> list[str]:
         """Return the command line that runs a program in a namespace of the recipe."""
         return [self.tool("ip"), "netns", "exec", self.netns(netns), self.tool(program), *arguments]
+
+    def inputs(self) -> dict[str, Path]:
+        """Return the files that the programs read, by their places for them."""
+        names = (run_directory.FLOWS, f"{run_directory.GUEST_FILES}/{LIST}")
+        return {self.path(name): self.directory / name for name in names}
 
     def inspace(self, name: str, lines: list[str], out: str = "") -> Step:
         """Return a step of lab/traffic/inspace.c. With OUT it comes after the run."""

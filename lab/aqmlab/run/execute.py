@@ -22,14 +22,14 @@ from typing import Any, BinaryIO
 
 from aqmlab import ROOT
 from aqmlab.exceptions import RunError
-from labkit import bundle, engines
+from labkit import bundle, engines, icount
 from labkit.errors import EXIT_UNAVAILABLE, LabError
 from labkit.orders import PROGRAMS_IN_GUEST
 from labkit.request import Request
 from labkit.toolchain import compiler
 
 from . import outcome, run_directory
-from .commands import Commands
+from .commands import LIST, REPORT, Commands
 from .fair_shares import Facts
 from .recipe import Recipe
 from .steps import Failure, in_guest
@@ -47,6 +47,14 @@ PR_SET_PDEATHSIG = 1
 # what the programs do before it makes no difference.
 FIRST_NS = 1_000_000_000
 TURN_NS = 50_000_000
+
+#: The same times if instructions take virtual time: a kernel boots in some seconds, and tc takes
+#: some milliseconds.
+COUNTED_FIRST_NS = 11_000_000_000
+COUNTED_TURN_NS = 500_000_000
+
+#: Real seconds for each virtual second of such a run, on a crowded machine.
+COUNTED_LIMIT = 60
 
 #: Real seconds in which a program may compute without a look at the virtual clock. A crowded
 #: machine may need a minute to start an interpreter.
@@ -202,26 +210,35 @@ def _sockets(recipe: Recipe) -> tuple[int, int]:
     return version, SOCKETS_PER_FLOW * (len(recipe.flows) + len(recipe.programs))
 
 
+def counted(asked: Mapping[str, Any], lab_options: Mapping[str, Any]) -> bool:
+    """Return whether instructions take virtual time in the guest of a run."""
+    return engines.table(lab_options.get("engine", "uml"), asked["clock"]) == "cloud"
+
+
 def _request(
     recipe: Recipe,
     asked: Mapping[str, Any],
-    directory: Path,
-    files: Sequence[Path],
+    commands: Commands,
     lab_options: Mapping[str, Any],
 ) -> Request:
-    """Return the request for a guest that carries out the commands in `files`."""
+    """Return the request for a guest that carries out the commands, which are written."""
     # Boot, set-up, and no more than the slowest machine would need.
     wall = asked["clock"] == "wall"
-    turns = [] if wall else ["--first", str(FIRST_NS), "--turn", str(TURN_NS)]
+    by_count = counted(asked, lab_options)
+    first, turn = (COUNTED_FIRST_NS, COUNTED_TURN_NS) if by_count else (FIRST_NS, TURN_NS)
+    turns = [] if wall else ["--first", str(first), "--turn", str(turn)]
+    files = (commands.shown(name) for name in (LIST, REPORT))
+    seconds = recipe.duration_ms / 1000
     return Request(
-        [f"{PROGRAMS_IN_GUEST}/conduct", *turns, *map(str, files)],
+        [f"{PROGRAMS_IN_GUEST}/conduct", *turns, *files],
         clock=asked["clock"],
         seed=asked["seed"],
         memory=f"{recipe.memory_gib}G",
-        time_limit=300 + recipe.duration_ms / 1000 * (1 if wall else 2),
+        time_limit=300 + seconds * (1 if wall else COUNTED_LIMIT if by_count else 2),
         stall_limit=STALL_S,
         sockets=_sockets(recipe),
-        share=[directory, *map(Path, recipe.share)],
+        share=[commands.directory, *map(Path, recipe.share)],
+        inputs=commands.inputs() if by_count else {},
         # Programs of the host need the host's files.
         own_root=recipe.generator == "flowgen" and not recipe.programs,
         **lab_options,
@@ -267,9 +284,10 @@ def run(
             here = [sys.executable, "-P", "-m", "aqmlab.run.here", str(directory)]
             status, said = _here(here, log)
         else:
-            commands = Commands(directory, recipe.as_json(), in_guest)
-            files = commands.write()
-            request = _request(recipe, asked, directory, files, lab_options)
+            there = Path(icount.shared(0)) if counted(asked, lab_options) else None
+            commands = Commands(directory, recipe.as_json(), in_guest, there=there)
+            commands.write()
+            request = _request(recipe, asked, commands, lab_options)
             with _bar(recipe, len(commands.steps())) as watch:
                 status, said, lab = _in_lab(replace(request, watch=watch), log)
             if not status:

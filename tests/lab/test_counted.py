@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0
+"""QEMU with the virtual clock: what it refuses, and that two runs have the same bytes."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from labkit import engines, icount, images, process, records
+from labkit.errors import LabError
+from labkit.request import Request, Result
+
+NEWEST, *_, OLDEST = records.names("cloud")
+
+
+def request(**more: object) -> Request:
+    given = {"command": ["true"], "engine": "qemu", "clock": "virtual", **more}
+    return Request(**given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"modules": [Path("/x")]}, "kernels with their own modules only"),
+        ({"nics": 1}, "no devices"),
+        ({"icount": True}, "leave out --icount"),
+        ({"memory": "512M"}, "1G at least"),
+        ({"kernel": "9.99"}, "clock virtual"),
+        ({"kernel": "/etc/passwd"}, "no kernel image"),
+        ({"flavour": "kasan"}, "no flavour kasan"),
+        ({"clock": "wall", "kernel": "/etc/passwd"}, "needs --engine qemu --clock virtual"),
+        ({"engine": "uml", "kernel": OLDEST}, f"--engine qemu .* has {OLDEST}"),
+    ],
+)
+def test_impossible_request_is_refused(more: dict[str, object], words: str) -> None:
+    with pytest.raises(LabError, match=words):
+        engines.check(request(**more))
+
+
+def bzimage(text: bytes) -> bytes:
+    head = bytearray(0x400)
+    head[0x202:0x206] = b"HdrS"
+    head[0x20E:0x210] = struct.pack("<H", 0x100)
+    head[0x300 : 0x300 + len(text)] = text
+    return bytes(head)
+
+
+def test_image_needs_its_modules(tmp_path: Path) -> None:
+    image = tmp_path / "boot" / "vmlinuz"
+    image.parent.mkdir()
+    image.write_bytes(bzimage(b"9.9-mine (me@here) #1 SMP"))
+    with pytest.raises(LabError, match="modules of Linux 9.9-mine"):
+        images.of_file(str(image))
+    (tmp_path / "lib" / "modules" / "9.9-mine" / "kernel").mkdir(parents=True)
+    kernel = images.of_file(str(image))
+    assert (kernel.name, kernel.image) == ("9.9-mine", image)
+    assert kernel.modules == tmp_path / "lib" / "modules" / "9.9-mine"
+    image.write_bytes(bzimage(b"9.9-mine (me@here) #2 SMP"))
+    assert images.of_file(str(image)).key != kernel.key
+
+
+def test_results_are_read_from_the_window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(icount, "WINDOW", 4096)
+    memory = tmp_path / icount.MEMORY
+    text = b"\0".join((b"/run/lab/status", b"4", b"end\n/run/share0/a", b"0", b""))
+    memory.write_bytes(bytes(4096) + struct.pack("<Q", len(text)) + text + bytes(100))
+    assert [*icount.sent(memory)] == [("/run/lab/status", b"end\n"), ("/run/share0/a", b"")]
+    memory.write_bytes(bytes(8192))
+    assert [*icount.sent(memory)] == []
+    memory.write_bytes(bytes(4096) + b"\xff" * 8)
+    with pytest.raises(LabError, match="in a window of"):
+        [*icount.sent(memory)]
+
+
+def test_guest_cannot_write_outside_its_directories(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(icount, "sent", lambda _: iter([("/run/share0/../x", b"")]))
+    with pytest.raises(LabError, match="sent /run/share0/"):
+        icount.collect(request(share=[tmp_path]), tmp_path)
+
+
+@contextlib.contextmanager
+def poking(place: Path) -> Iterator[list[int]]:
+    """Wake QEMU's main thread again and again, as a busy machine does by chance."""
+    pokes = [0]
+    over = threading.Event()
+
+    def poke() -> None:
+        while not over.is_set():
+            with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as one:
+                one.connect(str(place))
+                file = one.makefile("rb")
+                one.sendall(b'{"execute":"qmp_capabilities"}')
+                while not over.is_set() and file.readline():
+                    one.sendall(b'{"execute":"query-status"}')
+                    pokes[0] += 1
+                    time.sleep(0.001)
+            time.sleep(0.05)
+
+    thread = threading.Thread(target=poke)
+    thread.start()
+    try:
+        yield pokes
+    finally:
+        over.set()
+        thread.join()
+
+
+SCRIPT = """
+ip link add type veth
+for i in 1 2 3 4 5 6; do
+    /run/aqm/bin/tc qdisc add dev lo root fq_codel
+    busybox usleep 123456
+    busybox md5sum /run/aqm/bin/tc
+    busybox cat /proc/uptime /proc/interrupts
+done
+busybox od -An -tx1 -N16 /dev/urandom
+echo kept > /run/share0/file
+"""
+
+
+@pytest.mark.qemu
+@pytest.mark.parametrize("kernel", [NEWEST, OLDEST])
+def test_disturbed_run_has_the_same_bytes(
+    kernel: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The guest's clock does not depend on when QEMU's threads run."""
+    asked = request(command=["sh", "-c", SCRIPT], kernel=kernel, share=[tmp_path], time_limit=900)
+    calm = engines.run(asked, capture=True)
+    assert (calm.status, calm.reason) == (0, "")
+    assert (tmp_path / "file").read_text() == "kept\n"
+    line, supervise = icount.command_line, process.supervise
+
+    def disturbed(command: list[str], job: Path, *rest: object, **more: object) -> Result:
+        with poking(job / "qmp") as pokes:
+            result = supervise(command, job, *rest, **more)  # type: ignore[arg-type]
+        assert pokes[0] > 100
+        return result
+
+    monkeypatch.setattr(
+        icount, "command_line", lambda *a: [*line(*a), "-qmp", "unix:qmp,server=on,wait=off"]
+    )
+    monkeypatch.setattr(process, "supervise", disturbed)
+    again = engines.run(asked, capture=True)
+    assert again.stdout == calm.stdout
+    assert again.clock == calm.clock > 10.7
+    assert b"crng" not in calm.stdout
+    other = engines.run(request(**{**vars(asked), "seed": 2}), capture=True)
+    assert other.stdout != calm.stdout
+    assert calm.lab["qemu"] == icount.qemu_version()
