@@ -59,15 +59,17 @@ def _better(claim: Claim, proposed: Mapping[str, Any]) -> str:
     proposed: the table of this name
     """
     ours = [
-        one is not None and one.of in proposed.get("disciplines", ())
-        for one in (claim.what, claim.against)
+        selection is not None and selection.of in proposed.get("disciplines", ())
+        for selection in (claim.what, claim.against)
     ]
     equal = claim.against and not claim.difference and claim.low < 1 < claim.high
     if claim.kind == "order" or equal or ours in ([True, True], [False, False]):
         return ""
     sides = ("higher", "lower") if ours[0] else ("lower", "higher")
     for key, side in zip(("higher", "lower"), sides, strict=True):
-        if any(fnmatch.fnmatchcase(claim.what.metric, one) for one in proposed.get(key, ())):
+        if any(
+            fnmatch.fnmatchcase(claim.what.metric, pattern) for pattern in proposed.get(key, ())
+        ):
             return side
     return ""
 
@@ -78,10 +80,10 @@ def written_out(text: Mapping[str, Any]) -> list[dict[str, Any]]:
     Raises ValueError if `like` names no claim above.
     """
     found: dict[str, dict[str, Any]] = {}
-    for name, one in text.get("claim", {}).items():
-        if "like" in one and one["like"] not in found:
-            raise ValueError(f"{name}: {one['like']} is no claim above it")
-        found[name] = {**found.get(one.get("like", ""), {}), **one, "id": name}
+    for name, entry in text.get("claim", {}).items():
+        if "like" in entry and entry["like"] not in found:
+            raise ValueError(f"{name}: {entry['like']} is no claim above it")
+        found[name] = {**found.get(entry.get("like", ""), {}), **entry, "id": name}
     return list(found.values())
 
 
@@ -89,14 +91,14 @@ def parse(text: Mapping[str, Any]) -> list[Claim]:
     """The claims of a file that the schema accepts. ValueError: a wrong name or bound."""
     found = []
     named, stand_in = text.get("ablation", {}), text.get("stand_in", {})
-    for one in written_out(text):
-        if unnamed := set(one.get("ablations", ())) - set(named):
-            raise ValueError(f"{one['id']}: no such ablation: {', '.join(sorted(unnamed))}")
-        ablations = [named[name] for name in one.get("ablations", ())]
-        low, high = one.get("low"), one.get("high")
+    for entry in written_out(text):
+        if unnamed := set(entry.get("ablations", ())) - set(named):
+            raise ValueError(f"{entry['id']}: no such ablation: {', '.join(sorted(unnamed))}")
+        ablations = [named[name] for name in entry.get("ablations", ())]
+        low, high = entry.get("low"), entry.get("high")
         if low is not None and high is not None and low >= high:
-            raise ValueError(f"{one['id']}: low is not below high")
-        parts = [part for t in (one, *ablations) for part in (t, t.get("against", {}))]
+            raise ValueError(f"{entry['id']}: low is not below high")
+        parts = [part for t in (entry, *ablations) for part in (t, t.get("against", {}))]
         wrong = [
             name
             for part in parts
@@ -104,31 +106,33 @@ def parse(text: Mapping[str, Any]) -> list[Claim]:
             if colon and name not in DERIVED
         ]
         if wrong:
-            raise ValueError(f"{one['id']}: no such metric: {', '.join(wrong)}")
-        what = Selection(one["experiment"], one["metric"], one["of"], lists(one.get("at", {})))
-        against = what.changed(one["against"]) if "against" in one else None
+            raise ValueError(f"{entry['id']}: no such metric: {', '.join(wrong)}")
+        what = Selection(
+            entry["experiment"], entry["metric"], entry["of"], lists(entry.get("at", {}))
+        )
+        against = what.changed(entry["against"]) if "against" in entry else None
         another = [stand_in[s.of] for s in (what, against) if s and s.of in stand_in]
         claim = Claim(
-            id=one["id"],
-            place=one["place"],
-            says=one["says"],
-            published=str(one["published"]),
-            why=one["why"],
+            id=entry["id"],
+            place=entry["place"],
+            says=entry["says"],
+            published=str(entry["published"]),
+            why=entry["why"],
             what=what,
             against=against,
-            difference=one.get("difference", False),
-            fold=one.get("fold", "mean"),
-            low=one.get("low", -math.inf),
-            high=one.get("high", math.inf),
-            scale=one.get("scale", 1.0),
-            digits=one.get("digits", 2),
-            ablations=[_ablation(one, t) for t in ablations],
-            reason=one.get("reason", ""),
-            seen=one.get("seen", False),
-            open=one.get("open", ""),
+            difference=entry.get("difference", False),
+            fold=entry.get("fold", "mean"),
+            low=entry.get("low", -math.inf),
+            high=entry.get("high", math.inf),
+            scale=entry.get("scale", 1.0),
+            digits=entry.get("digits", 2),
+            ablations=[_ablation(entry, t) for t in ablations],
+            reason=entry.get("reason", ""),
+            seen=entry.get("seen", False),
+            open=entry.get("open", ""),
             stand_in=next(iter(another), ""),
-            phenomenon=one.get("phenomenon", ""),
-            text=one,
+            phenomenon=entry.get("phenomenon", ""),
+            text=entry,
         )
         found.append(replace(claim, better=_better(claim, text.get("proposed", {}))))
     return found

@@ -68,9 +68,9 @@ class Experiment:
         """Return the parameters of one cell without its axes: `set`, and over it each `where` that
         matches; the last one wins."""
         values = dict(self.set)
-        for one in self.where:
-            if one.holds(discipline, at):
-                values |= one.set
+        for where in self.where:
+            if where.holds(discipline, at):
+                values |= where.set
         return values
 
     @property
@@ -88,25 +88,28 @@ class Experiment:
 
 
 def wheres(
-    one: Mapping[str, Any], profile: str, profiles: Collection[str], quick: Mapping[str, Value]
+    experiment: Mapping[str, Any],
+    profile: str,
+    profiles: Collection[str],
+    quick: Mapping[str, Value],
 ) -> list[Where]:
     """Return the `where` of an experiment for `profile`, one of `profiles`, without settings of a
     quick look. Raises ValueError if no cell of the experiment can match."""
     parts = []
-    for part in one.get("where", ()):
+    for part in experiment.get("where", ()):
         disciplines_, at = part.get("disciplines", []), claim_types.lists(part.get("at", {}))
         mistakes = [
-            *(set(disciplines_) - set(one["disciplines"])),
+            *(set(disciplines_) - set(experiment["disciplines"])),
             *(set(part.get("tcp_profiles", ())) - set(profiles)),
             *(
                 f"{axis} = {value}"
                 for axis, values in at.items()
                 for value in values
-                if value not in one.get("axes", {}).get(axis, ())
+                if value not in experiment.get("axes", {}).get(axis, ())
             ),
         ]
         if mistakes:
-            raise ValueError(f"{one['name']}: where: {', '.join(mistakes)}")
+            raise ValueError(f"{experiment['name']}: where: {', '.join(mistakes)}")
         if profile in part.get("tcp_profiles", [profile]):
             parts.append(
                 Where(
@@ -125,17 +128,17 @@ def with_workloads(listed: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str,
     Raises ValueError if there is no such experiment.
     """
     by_name: dict[str, Mapping[str, Any]] = {}
-    for one in listed:
-        models = one.get("like", "")
+    for experiment in listed:
+        models = experiment.get("like", "")
         for model in [models] if isinstance(models, str) else models:
             if model and model not in by_name:
-                raise ValueError(f"{one['name']}: {nearest('experiment', model, by_name)}")
-            name = one["name"] if model == models else f"{one['name']}-{model}"
+                raise ValueError(f"{experiment['name']}: {nearest('experiment', model, by_name)}")
+            name = experiment["name"] if model == models else f"{experiment['name']}-{model}"
             taken = {key: value for key, value in by_name.get(model, {}).items() if key in WORKLOAD}
             by_name[name] = {
                 **taken,
-                **one,
+                **experiment,
                 "name": name,
-                "set": {**taken.get("set", {}), **one.get("set", {})},
+                "set": {**taken.get("set", {}), **experiment.get("set", {})},
             }
             yield by_name[name]

@@ -44,7 +44,7 @@ class Figure:
 
 
 def _setting(name: str, verdicts: Sequence[ClaimVerdict | None]) -> Setting:
-    ran = Counter(one.verdict for one in verdicts if one and one.value)
+    ran = Counter(given.verdict for given in verdicts if given and given.value)
     counts = {
         verdict: ran[verdict]
         for verdict in (Decision.CONFIRMED, Decision.CONTRADICTED, Decision.INCONCLUSIVE)
@@ -52,25 +52,27 @@ def _setting(name: str, verdicts: Sequence[ClaimVerdict | None]) -> Setting:
     return Setting(name, counts, len(verdicts) - sum(counts.values()))
 
 
-def figures(one: Judgement) -> list[Figure]:
+def figures(judgement: Judgement) -> list[Figure]:
     """Return the figures with two claims or more, and with an open setting that ran."""
     by_name: dict[str, list[str]] = {}
-    for claim in one.claims:
+    for claim in judgement.claims:
         if (found := FIGURE.search(claim.place)) and not (
-            claim.stand_in or calibrates(claim, one.paper)
+            claim.stand_in or calibrates(claim, judgement.paper)
         ):
             by_name.setdefault(f"{found[1]} {found[2]}", []).append(claim.id)
     listed = []
     for name, ids in by_name.items():
         tried = {
             key: {
-                ablation.change: judged for ablation, judged in one.ablations[key] if ablation.open
+                ablation.change: judged
+                for ablation, judged in judgement.ablations[key]
+                if ablation.open
             }
             for key in ids
         }
         changes = dict.fromkeys(change for key in ids for change in tried[key])
         settings = [
-            _setting(OURS, [one.plain[key] for key in ids]),
+            _setting(OURS, [judgement.plain[key] for key in ids]),
             *(_setting(change, [tried[key].get(change) for key in ids]) for change in changes),
         ]
         if len(ids) > 1 and len(settings) > 1:

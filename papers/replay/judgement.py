@@ -94,7 +94,9 @@ class Judgement:
     def ablations(self) -> Mapping[str, Tried]:
         """The verdict that each ablation of a claim would get, by the claim's id."""
         return {
-            claim.id: [(one, self._judged(claim.varied(one.by))) for one in claim.ablations]
+            claim.id: [
+                (ablation, self._judged(claim.varied(ablation.by))) for ablation in claim.ablations
+            ]
             for claim in self.claims
         }
 
@@ -129,29 +131,29 @@ def of(paper: Paper) -> Judgement:
 
 def tally(judged: Iterable[ClaimVerdict]) -> dict[str, int]:
     """Count the claims with each verdict."""
-    found = Counter(one.verdict for one in judged)
-    return {one: found[one] for one in Decision}
+    found = Counter(given.verdict for given in judged)
+    return {decision: found[decision] for decision in Decision}
 
 
 def tally_of_causes(judged: Iterable[tuple[Claim, ClaimVerdict]]) -> dict[str, int]:
     """Count as tally(), but claims with one phenomenon and one verdict once."""
-    causes = {(one.verdict, claim.phenomenon or claim.id) for claim, one in judged}
+    causes = {(given.verdict, claim.phenomenon or claim.id) for claim, given in judged}
     found = Counter(verdict for verdict, _ in causes)
-    return {one: found[one] for one in Decision}
+    return {decision: found[decision] for decision in Decision}
 
 
-def holds_for_all(one: Judgement) -> list[str]:
+def holds_for_all(judgement: Judgement) -> list[str]:
     """List the confirmed claims that no other working discipline contradicts.
 
     They may be properties of the workload.
     """
     return [
         key
-        for key, judged in one.verdicts.items()
+        for key, judged in judgement.verdicts.items()
         if judged.verdict == Decision.CONFIRMED
         and not any(
             other.verdict == Decision.CONTRADICTED
-            for ablation, other in one.ablations[key]
+            for ablation, other in judgement.ablations[key]
             if ablation.of_discipline and not ablation.broken
         )
     ]

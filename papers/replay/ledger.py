@@ -43,8 +43,8 @@ def models() -> list[page_model.PageModel]:
 def files(every: Sequence[page_model.PageModel]) -> dict[str, str]:
     """Render everything in docs/results: texts by file name."""
     pages_by_name = pages.overview(every)
-    for one in every:
-        pages_by_name |= pages.page(one, every)
+    for model in every:
+        pages_by_name |= pages.page(model, every)
     return pages_by_name
 
 

@@ -65,7 +65,7 @@ def page(model: PageModel, every: Sequence[PageModel]) -> dict[str, str]:
         name = template.name.removesuffix(".md.j2")
         files[f"{model.name}.md" if name == "page" else f"../{model.name}-{name}.md"] = render(
             f"{model.name}/{template.name}",
-            one=model,
+            model=model,
             every=every,
             number=model.number,
             m=lambda key: model.every[key].measured,
@@ -112,5 +112,5 @@ def site(every: Sequence[PageModel]) -> dict[str, str]:
     files = {"index.html": render("site-index.html.j2", every=every)}
     for model in every:
         files |= {model.file_of(spec): drawn for spec, drawn, _ in model.pictures}
-        files[f"{model.name}.html"] = render("site.html.j2", one=model)
+        files[f"{model.name}.html"] = render("site.html.j2", model=model)
     return files

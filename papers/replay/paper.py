@@ -126,7 +126,9 @@ class Paper:
         """All that can be run, one seed of each experiment after the other."""
         listed = claims.load(self.directory)
         if self.profile == OWN:
-            listed += [claim.varied(one.by) for claim in listed for one in claim.ablations]
+            listed += [
+                claim.varied(ablation.by) for claim in listed for ablation in claim.ablations
+            ]
         for at, experiment in itertools.product(
             range(max(map(len, self.seeds.values()))), self.experiments
         ):
@@ -156,11 +158,11 @@ class Paper:
     def _compared(self, experiment: str, at: Mapping[str, Value]) -> bool:
         """Return whether a comparison that names this TCP profile is at this point."""
         return any(
-            self.profile in one.get("tcp_profiles", ())
-            and one["experiment"] == experiment
-            and all(at[axis] == value for axis, value in one["at"].items())
+            self.profile in comparison.get("tcp_profiles", ())
+            and comparison["experiment"] == experiment
+            and all(at[axis] == value for axis, value in comparison["at"].items())
             for question in self.text.get("question", ())
-            for one in question["comparison"]
+            for comparison in question["comparison"]
         )
 
     def commands(self) -> dict[str, str]:
@@ -170,7 +172,11 @@ class Paper:
     @property
     def searches(self) -> dict[str, search.Search]:
         """The searches, by the names of their experiments."""
-        return {one.name: one.search for one in self.experiments if one.search}
+        return {
+            experiment.name: experiment.search
+            for experiment in self.experiments
+            if experiment.search
+        }
 
     def ran(self) -> list[Row]:
         """Read the rows of its cells. Rows of cells or seeds that it no longer has are left out."""
@@ -232,38 +238,38 @@ def load(name: str, *, quick: bool = False, profile: str = OWN) -> Paper:
     of_all = text.get("set", {})
     experiments = []
     seeds = changed.get("seeds", text["seeds"])
-    listed = {one["name"]: one for one in with_workloads(text["experiment"])}
+    listed = {entry["name"]: entry for entry in with_workloads(text["experiment"])}
     for unknown in set(text["quick"].get("experiments", ())) - listed.keys():
         raise ValueError(f"quick: {nearest('experiment', unknown, listed)}")
-    for one in listed.values():
+    for entry in listed.values():
         kept = changed.get("axes", {})
         axes = {
             axis: [value for value in values if value in kept.get(axis, values)]
-            for axis, values in one.get("axes", {}).items()
+            for axis, values in entry.get("axes", {}).items()
         }
-        if one["name"] in changed.get("experiments", [one["name"]]):
-            own = seeds if quick else one.get("seeds", seeds)
+        if entry["name"] in changed.get("experiments", [entry["name"]]):
+            own = seeds if quick else entry.get("seeds", seeds)
             if profile != OWN:
                 own = min(own, seeds)
             experiments.append(
                 Experiment(
-                    name=one["name"],
-                    scenario=one["scenario"],
-                    set={**of_all, **one.get("set", {}), **changed.get("set", {}), **theirs},
+                    name=entry["name"],
+                    scenario=entry["scenario"],
+                    set={**of_all, **entry.get("set", {}), **changed.get("set", {}), **theirs},
                     axes=axes,
-                    disciplines=one["disciplines"],
+                    disciplines=entry["disciplines"],
                     seeds=own,
-                    first=one.get("first_seed", text.get("first_seed", 1)),
-                    others=min(own, one.get("others", own)),
-                    flows=claim_types.lists(one.get("flows", {})),
-                    step_s=one.get("step_s", 0),
-                    delay=one.get("delay", False),
-                    lengths=one.get("lengths", ()),
+                    first=entry.get("first_seed", text.get("first_seed", 1)),
+                    others=min(own, entry.get("others", own)),
+                    flows=claim_types.lists(entry.get("flows", {})),
+                    step_s=entry.get("step_s", 0),
+                    delay=entry.get("delay", False),
+                    lengths=entry.get("lengths", ()),
                     profile=theirs,
                     where=wheres(
-                        one, profile, (OWN, *text.get("tcp_profile", {})), changed.get("set", {})
+                        entry, profile, (OWN, *text.get("tcp_profile", {})), changed.get("set", {})
                     ),
-                    search=search.Search(**one["search"]) if "search" in one else None,
+                    search=search.Search(**entry["search"]) if "search" in entry else None,
                 )
             )
     return Paper(name, text, known, text.get("absent", {}), experiments, profile)

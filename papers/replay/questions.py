@@ -21,7 +21,7 @@ def better(found: Sequence[Measured]) -> str:
     """Compare the best of mainline and of ours: "a tie" if they are equally good, "open" if they
     cannot be told apart, otherwise "ours" or "mainline"."""
     best = found[0]
-    others = {one.verdict_against(best) for one in found if one.ours != best.ours}
+    others = {measured.verdict_against(best) for measured in found if measured.ours != best.ours}
     if Verdict.TIE in others:
         return "a tie"
     if Verdict.UNDECIDED in others:
@@ -35,13 +35,13 @@ def _best(every: Every, never: Collection[str] = ()) -> dict[str, Counter[str]]:
     Only disciplines that took part in all comparisons count. Each has the numbers of its verdicts.
     The first is as good as the best in most comparisons; at a tie mainline comes first.
     """
-    takes_part = Counter(one.name for found in every for one in found)
+    takes_part = Counter(measured.name for found in every for measured in found)
     by_name: dict[tuple[bool, str], Counter[str]] = {}
     for found in every:
-        for one in found:
-            if takes_part[one.name] == len(every) and one.name not in never:
-                words = by_name.setdefault((one.ours, one.name), Counter())
-                words[one.verdict_against(found[0])] += 1
+        for measured in found:
+            if takes_part[measured.name] == len(every) and measured.name not in never:
+                words = by_name.setdefault((measured.ours, measured.name), Counter())
+                words[measured.verdict_against(found[0])] += 1
     fewest = min((words[Verdict.WORSE] for words in by_name.values()), default=0)
     named = sorted(
         (-words[Verdict.TIE], pair)
@@ -53,7 +53,7 @@ def _best(every: Every, never: Collection[str] = ()) -> dict[str, Counter[str]]:
 
 def avoided(every: Every) -> list[str]:
     """List the disciplines that are at most half as good as the best in most comparisons."""
-    count = Counter(one.name for found in every for one in half_as_good(found))
+    count = Counter(measured.name for found in every for measured in half_as_good(found))
     return sorted(name for name, times in count.items() if 2 * times > len(every))
 
 
@@ -88,29 +88,29 @@ class Ranked:
     def names(self) -> list[str]:
         """List all disciplines; the first is worse than the best in the fewest comparisons."""
         worse = Counter(
-            one.name
+            measured.name
             for found in self.every
-            for one in found
-            if one.verdict_against(found[0]) == Verdict.WORSE
+            for measured in found
+            if measured.verdict_against(found[0]) == Verdict.WORSE
         )
         return sorted(
-            {one.name for found in self.every for one in found},
+            {measured.name for found in self.every for measured in found},
             key=lambda name: (worse[name], name),
         )
 
 
 def cell_of(comparison: MetricComparison, found: Sequence[Measured], name: str) -> tuple[str, str]:
     """Return a discipline's value with its interval and its verdict; empty without a value."""
-    for one in found:
-        if one.name == name:
+    for measured in found:
+        if measured.name == name:
             verdict = (
                 "best"
-                if one is found[0]
+                if measured is found[0]
                 else "excluded"
-                if one.out
-                else one.verdict_against(found[0])
+                if measured.out
+                else measured.verdict_against(found[0])
             )
-            return comparison.shown(one.mean), verdict
+            return comparison.shown(measured.mean), verdict
     return "", ""
 
 
@@ -151,5 +151,5 @@ def one_for_all(every: Sequence[Ranked]) -> list[str]:
 
     A discipline is left out if it missed a comparison or must be avoided in one question.
     """
-    never = {name for one in every for name in one.avoided}
-    return [*_best([found for one in every for found in one.every], never)]
+    never = {name for question in every for name in question.avoided}
+    return [*_best([found for question in every for found in question.every], never)]

@@ -156,9 +156,9 @@ class Pair:
         """Return BETTER, WORSE or INDISTINCT."""
         return self.mine.against(self.other)
 
-    def text(self, one: Measured) -> str:
+    def text(self, measured: Measured) -> str:
         """Return a discipline's value with its interval."""
-        return self.comparison.shown(one.mean)
+        return self.comparison.shown(measured.mean)
 
 
 def comparisons(question: Mapping[str, Any]) -> list[MetricComparison]:
@@ -196,7 +196,7 @@ def pairs(
     )
     listed = []
     for comparison in asked:
-        found = {one.name: one for one in rank(comparison, paper, rows)}
+        found = {measured.name: measured for measured in rank(comparison, paper, rows)}
         if found.keys() >= {mine, other}:
             listed.append(Pair(comparison, found[mine], found[other]))
     return listed
@@ -204,4 +204,4 @@ def pairs(
 
 def half_as_good(found: Sequence[Measured]) -> list[Measured]:
     """List the disciplines that are at most half as good as the best, the worst first."""
-    return [one for one in reversed(found) if one.half_as_good(found[0])]
+    return [measured for measured in reversed(found) if measured.half_as_good(found[0])]

@@ -86,7 +86,7 @@ def lengths(directory: Path, low: float, high: float) -> dict[str, dict[str, flo
     samples = {"packets": read.queue["packets"]}
     states = qdisc_state.samples(read.run["qdisc"].split()[0], read.queue.xstats)
     for name in (key for key in (states[0] if states else ()) if key.startswith("qlen_")):
-        samples[name] = np.array([one[name] for one in states], dtype=float)
+        samples[name] = np.array([state[name] for state in states], dtype=float)
     return {
         name: {
             "mean": float(np.mean(x[measured])),
@@ -107,7 +107,7 @@ def estimates(read: logs.Logs) -> list[dict[str, float] | None]:
     if not states or "q_est" not in states[0]:
         return [None] * len(phases)
     time, sent = read.queue["time_s"], read.queue["sent_bytes"]
-    above = np.array([float(one["q_est"]) > 0 for one in states])
+    above = np.array([float(state["q_est"]) > 0 for state in states])
     found: list[dict[str, float] | None] = []
     for phase in phases:
         first, last = window(time, phase["from_s"], phase["to_s"])

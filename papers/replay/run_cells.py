@@ -32,9 +32,9 @@ def missing(paper: Paper) -> dict[str, Cell]:
     found = search.by_search(rows, paper.searches)
     by_name = {}
     for cell in paper.cells():
-        if one := cell.experiment.search:
-            of, value = one.key(cell.experiment.name, cell.discipline, cell.seed, cell.at)
-            if value not in one.following(found.get(of, {})):
+        if bisection := cell.experiment.search:
+            of, value = bisection.key(cell.experiment.name, cell.discipline, cell.seed, cell.at)
+            if value not in bisection.following(found.get(of, {})):
                 continue
         if cell.name not in have:
             by_name[cell.name] = cell
@@ -159,7 +159,7 @@ def _known(args: argparse.Namespace, paper: Paper) -> None:
             axes.setdefault(axis, []).extend(values)
     for what, given, known in (
         ("claim", args.claims, [claim.id for claim in claims.load(paper.directory)]),
-        ("experiment", args.only, [one.name for one in paper.experiments]),
+        ("experiment", args.only, [experiment.name for experiment in paper.experiments]),
         ("discipline", args.disciplines, paper.disciplines),
     ):
         for name in given or ():
@@ -171,9 +171,9 @@ def _known(args: argparse.Namespace, paper: Paper) -> None:
         if axis not in axes:
             raise unknown("axis", axis, axes)
         by_text = {
-            text: one
-            for one in axes[axis]
-            for text in (str(one), f"{one:g}" if isinstance(one, float) else str(one))
+            text: value
+            for value in axes[axis]
+            for text in (str(value), f"{value:g}" if isinstance(value, float) else str(value))
         }
         for value in values.split(","):
             if value not in by_text:

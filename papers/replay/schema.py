@@ -54,7 +54,11 @@ def check(kind: str, text: Mapping[str, Any]) -> None:
             (wrong, *_) = (key for key in error.instance if key not in known)
             raise ValueError(f"{place}: {nearest('key', wrong, known)}")
         if error.validator == "anyOf":
-            needed = [key for one in error.validator_value for key in one.get("required", ())]
+            needed = [
+                key
+                for alternative in error.validator_value
+                for key in alternative.get("required", ())
+            ]
             if needed:
                 raise ValueError(f"{place}: needs {' or '.join(needed)}")
         if error.validator == "enum":
@@ -71,14 +75,14 @@ def read(path: Path) -> dict[str, Any]:
     """
     text = tomllib.loads(path.read_text())
     plots: dict[str, dict[str, Any]] = text.get("plot", {})
-    for name, one in plots.items():
-        if (like := one.get("like", name)) not in plots:
+    for name, plot in plots.items():
+        if (like := plot.get("like", name)) not in plots:
             raise ValueError(f"plot.{name}: {nearest('plot', like, plots)}")
         plots[name] = {
             **{key: value for key, value in plots[like].items() if key not in OF_ONE},
-            **one,
+            **plot,
         }
     check(path.stem, text)
     for part in {"experiment", "plot"} & text.keys():
-        text[part] = [{"name": name, **one} for name, one in text[part].items()]
+        text[part] = [{"name": name, **entry} for name, entry in text[part].items()]
     return text

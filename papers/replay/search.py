@@ -78,9 +78,9 @@ class Search:
         first = next(iter(rows.values()))
         found = {name: self._first(name, rows)[0] for name in self.least}
         origins = [row["made"] for row in rows.values()]
-        kernels = MIXED.join(sorted({one["kernel"] for one in origins}))
+        kernels = MIXED.join(sorted({origin["kernel"] for origin in origins}))
         modules = {
-            name: MIXED.join(sorted({str(one["modules"].get(name)) for one in origins}))
+            name: MIXED.join(sorted({str(origin["modules"].get(name)) for origin in origins}))
             for name in first["made"]["modules"]
         }
         return {
