@@ -99,7 +99,8 @@ def git(tree: Path, *words: str) -> str:
 def bisect(args: argparse.Namespace, tree: str) -> int:
     """Bisect a clone of a tree, and print the first bad commit. Return 0. Raises UserError."""
     commits = [
-        git(Path(tree), "rev-parse", f"{one}^{{commit}}").strip() for one in (args.bad, args.good)
+        git(Path(tree), "rev-parse", f"{commit}^{{commit}}").strip()
+        for commit in (args.bad, args.good)
     ]
     clone = CACHE / "bisect" / digest([tree.encode()])
     if not clone.exists():

@@ -134,7 +134,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         args,
         "compare",
         jobs,
-        {name: {**one.about(), "advice": ""} for name, one in workloads.items()},
+        {name: {**workload.about(), "advice": ""} for name, workload in workloads.items()},
     )
     try:
         regression.add_base(sections, old, mine[0])
@@ -156,11 +156,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if most:
         regression.write_junit(args.out / "junit.xml", judged, most)
         regression.write_sarif(args.out / "compare.sarif", judged, most)
-    for one in judged:
-        if one.worse or one.perhaps:
-            print(f"compare: {one.said(most)}", file=sys.stderr)
+    for change in judged:
+        if change.worse or change.perhaps:
+            print(f"compare: {change.said(most)}", file=sys.stderr)
     print(
         f"\ncompare: {args.out / 'report.html'}, {args.out / 'verdicts.csv'}, "
         f"{time.monotonic() - began:.0f} s in all"
     )
-    return WORSE_THAN if any(one.worse for one in judged) else 0
+    return WORSE_THAN if any(change.worse for change in judged) else 0

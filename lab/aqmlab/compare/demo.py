@@ -36,21 +36,23 @@ def jobs_of(
     """
     seeds = [*seeds]
     return {
-        "-".join([name, *re.findall(r"[\w.=%]+", one.name), str(buffer), str(seed)]): sweep_job.Job(
+        "-".join(
+            [name, *re.findall(r"[\w.=%]+", discipline.name), str(buffer), str(seed)]
+        ): sweep_job.Job(
             [
                 workload.scenario,
                 "--qdisc",
-                one.qdisc(buffer),
+                discipline.qdisc(buffer),
                 "--seed",
                 str(seed),
                 *sweep_job.settings(workload.settings),
                 *words,
             ],
-            one.name,
+            discipline.name,
             buffer,
             name,
         )
-        for one in disciplines
+        for discipline in disciplines
         for buffer in workload.buffers
         for seed in seeds
     }
@@ -60,8 +62,10 @@ def jobs() -> dict[str, sweep_job.Job]:
     """All runs, by the name of their directory."""
     return {
         directory: job
-        for name, one in WORKLOADS.items()
-        for directory, job in jobs_of(name, one, (*one.rivals, *one.disciplines), SEEDS).items()
+        for name, workload in WORKLOADS.items()
+        for directory, job in jobs_of(
+            name, workload, (*workload.rivals, *workload.disciplines), SEEDS
+        ).items()
     }
 
 
@@ -123,7 +127,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     ).parse_args(argv)
     began = time.monotonic()
     found = run_and_report(
-        args, "demo", jobs(), {name: one.about() for name, one in WORKLOADS.items()}
+        args, "demo", jobs(), {name: workload.about() for name, workload in WORKLOADS.items()}
     )
     (args.out / "report.svg").write_text(picture.draw(found))
     rows = [row for section in found for row in section.rows]

@@ -86,7 +86,7 @@ def _check_same(new: Mapping[str, Any], old: Mapping[str, Any], directory: Path)
     )
     if differ:
         key = differ[0]
-        was, now = (one["parameters"].get(key, one.get(key)) for one in (old, new))
+        was, now = (result["parameters"].get(key, result.get(key)) for result in (old, new))
         raise UserError(
             f"--base: {directory} has {key}={was}, and this comparison {key}={now}; "
             "make the base again"
@@ -123,19 +123,19 @@ def judge(
     """
     for section in sections:
         for column in columns:
-            found = {one.name: one for one in candidates(section.rows, column)}
-            for one in (found[name] for name in mine if name in found):
+            found = {candidate.name: candidate for candidate in candidates(section.rows, column)}
+            for own in (found[name] for name in mine if name in found):
                 for other in (found[name] for name in found if name not in mine):
-                    beyond = one.beyond(other, 1 + one.sign * most)
+                    beyond = own.beyond(other, 1 + own.sign * most)
                     means = (
-                        one.mean.text(column.scale, column.digits),
+                        own.mean.text(column.scale, column.digits),
                         other.mean.text(column.scale, column.digits),
                     )
                     worse = beyond.value - beyond.half > 0
                     yield MetricChange(
                         section.workload or str(section.any["scenario"]),
                         column,
-                        one.name,
+                        own.name,
                         other.name,
                         f"{means[0]} instead of {means[1]}",
                         worse,
@@ -152,18 +152,18 @@ def write_junit(path: Path, judged: Sequence[MetricChange], most: float) -> None
         "testsuite",
         name="compare",
         tests=str(len(judged)),
-        failures=str(sum(one.worse for one in judged)),
-        skipped=str(sum(one.perhaps for one in judged)),
+        failures=str(sum(change.worse for change in judged)),
+        skipped=str(sum(change.perhaps for change in judged)),
     )
-    for one in judged:
+    for change in judged:
         case = ET.SubElement(
             suite,
             "testcase",
-            classname=one.workload,
-            name=f"{one.column.title}: {one.mine} beside {one.other}",
+            classname=change.workload,
+            name=f"{change.column.title}: {change.mine} beside {change.other}",
         )
-        if one.worse or one.perhaps:
-            ET.SubElement(case, "failure" if one.worse else "skipped", message=one.said(most))
+        if change.worse or change.perhaps:
+            ET.SubElement(case, "failure" if change.worse else "skipped", message=change.said(most))
     ET.ElementTree(suite).write(path, encoding="unicode", xml_declaration=True)
 
 
@@ -172,17 +172,17 @@ def write_sarif(path: Path, judged: Sequence[MetricChange], most: float) -> None
 
     A metric that is perhaps worse is a note. A result has no place in a file: it is of a workload.
     """
-    bad = [one for one in judged if one.worse or one.perhaps]
-    abouts = {one.column.title: one.column.about for one in bad}
+    bad = [change for change in judged if change.worse or change.perhaps]
+    abouts = {change.column.title: change.column.about for change in bad}
     rules = [{"id": title, "shortDescription": {"text": about}} for title, about in abouts.items()]
     results = [
         {
-            "ruleId": one.column.title,
-            "level": "error" if one.worse else "note",
-            "message": {"text": one.said(most)},
-            "locations": [{"logicalLocations": [{"name": one.workload}]}],
+            "ruleId": change.column.title,
+            "level": "error" if change.worse else "note",
+            "message": {"text": change.said(most)},
+            "locations": [{"logicalLocations": [{"name": change.workload}]}],
         }
-        for one in bad
+        for change in bad
     ]
     driver = {"name": "aqm compare", "rules": rules}
     document = {

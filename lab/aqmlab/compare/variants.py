@@ -65,23 +65,23 @@ def lines(template: str, given: Mapping[str, Sequence[str]], name: str) -> dict[
 
 
 def workloads(
-    one: Workload, given: Mapping[str, Sequence[str]], name: str, modules: Sequence[Path]
+    workload: Workload, given: Mapping[str, Sequence[str]], name: str, modules: Sequence[Path]
 ) -> dict[str, Workload]:
     """Return a workload with each combination of settings, by the name that a table has for it.
 
     Raises UserError for a parameter or a value that the scenario does not have.
     """
-    scenario = find(one.scenario)
+    scenario = find(workload.scenario)
     known = [name for p in scenario.params for name in p.names]
     for key in given:
         if key not in known:
             raise UserError(
                 f"--set {key}: --mine has no {{{key}}}, so nothing would change, and "
-                f"{one.scenario} has {unknown('parameter', key, known)}"
+                f"{workload.scenario} has {unknown('parameter', key, known)}"
             )
     found = {}
     for chosen in _combinations(given):
-        changed = replace(one, settings={**one.settings, **chosen})
+        changed = replace(workload, settings={**workload.settings, **chosen})
         values = resolve(scenario.params, [f"{k}={v}" for k, v in changed.settings.items()])
         recipe, _ = compose(scenario, Settings(values, "pfifo", 1, "virtual"))
         congestion_control.check(recipe, here=False, modules=modules)

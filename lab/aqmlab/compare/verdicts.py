@@ -55,7 +55,7 @@ def metric(text: str) -> Column:
 
     Raises UserError for an unknown name. Only a run knows whether it has the group.
     """
-    known = {one.name: one for one in (*COLUMNS, *METRICS) if one.better}
+    known = {column.name: column for column in (*COLUMNS, *METRICS) if column.better}
     if text in known:
         return known[text]
     group, _, path = text.partition(".")
@@ -101,11 +101,11 @@ def verdicts(
     """Compare each discipline of `mine` with each other one, by all metrics that both have."""
     for section in sections:
         for column in columns:
-            found = {one.name: one for one in candidates(section.rows, column)}
+            found = {candidate.name: candidate for candidate in candidates(section.rows, column)}
             yield from (
-                PairVerdict(section, column, one, other, found[one].against(found[other]))
-                for one in mine
-                if one in found
+                PairVerdict(section, column, name, other, found[name].against(found[other]))
+                for name in mine
+                if name in found
                 for other in found
                 if other not in mine
             )
@@ -119,9 +119,9 @@ def table(
 ) -> str:
     """Return one workload as text. If one discipline is compared, marks say how it fares."""
     marks = {
-        (one.column.title, one.other): MARKS[one.word]
-        for one in found
-        if one.section is section and len(mine) == 1
+        (pair.column.title, pair.other): MARKS[pair.word]
+        for pair in found
+        if pair.section is section and len(mine) == 1
     }
     rows = sorted(section.rows, key=lambda row: row.name not in mine)
     shown = [column for column in columns if any(row.cell(column) for row in rows)]
@@ -132,9 +132,9 @@ def table(
             [
                 row.name,
                 *(
-                    f"{one.text(column.scale, column.digits) if one else ''} "
+                    f"{mean.text(column.scale, column.digits) if mean else ''} "
                     f"{marks.get((column.title, row.name), ' ')}"
-                    for column, one in means
+                    for column, mean in means
                 ),
             ]
         )
@@ -149,10 +149,10 @@ def table(
 
 def counts(found: Sequence[PairVerdict]) -> str:
     """Return a table of how many verdicts each other discipline has, as text."""
-    many = len({one.mine for one in found}) > 1
+    many = len({pair.mine for pair in found}) > 1
     by_pair: dict[tuple[str, str], Counter[Verdict]] = {}
-    for one in found:
-        by_pair.setdefault((one.mine, one.other), Counter())[one.word] += 1
+    for pair in found:
+        by_pair.setdefault((pair.mine, pair.other), Counter())[pair.word] += 1
     words = (Verdict.BETTER, Verdict.WORSE, Verdict.INDISTINCT)
     return "\n".join(
         align(
@@ -188,20 +188,20 @@ def write_csv(path: Path, found: Sequence[PairVerdict]) -> None:
                 "verdict",
             ]
         )
-        for one in found:
-            rows = {row.name: row for row in one.section.rows}
-            scale = one.column.scale
+        for pair in found:
+            rows = {row.name: row for row in pair.section.rows}
+            scale = pair.column.scale
             numbers = [
                 [name, mean.value * scale, mean.half * scale]
-                for name in (one.mine, one.other)
-                if (mean := rows[name].cell(one.column))
+                for name in (pair.mine, pair.other)
+                if (mean := rows[name].cell(pair.column))
             ]
             writer.writerow(
                 [
-                    one.section.any["scenario"],
-                    one.section.buffer,
-                    one.column.title,
+                    pair.section.any["scenario"],
+                    pair.section.buffer,
+                    pair.column.title,
                     *itertools.chain(*numbers),
-                    one.word,
+                    pair.word,
                 ]
             )

@@ -33,7 +33,9 @@ def known_kind(option: str, kind: str, modules: Sequence[Path]) -> None:
 def others_in(workload: Workload, against: Sequence[str]) -> list[Discipline]:
     """Return the disciplines that mine is compared with; without `against` mainline's."""
     mainline = {
-        kind: one for one in workload.rivals if (kind := one.name.split()[0]) not in all_metadata()
+        kind: rival
+        for rival in workload.rivals
+        if (kind := rival.name.split()[0]) not in all_metadata()
     }
     if not against:
         return [*mainline.values()]
@@ -60,12 +62,12 @@ def on_kernels(
         raise UserError("--kernel: two of them are the same")
     jobs: dict[str, sweep_job.Job] = {}
     for key, workload in workloads.items():
-        one = workload.line(*line.split(" ", 1)) if " " in line else workload.line(line, "")
+        discipline = workload.line(*line.split(" ", 1)) if " " in line else workload.line(line, "")
         for kernel, name in called.items():
             jobs |= demo.jobs_of(
                 key,
                 workload,
-                [replace(one, name=name)],
+                [replace(discipline, name=name)],
                 range(1, args.seeds + 1),
                 [*words, "--kernel", kernel],
             )
@@ -78,8 +80,12 @@ def check_options(
     """Boot each kernel and add each qdisc to a device. Raises UserError with tc's complaint."""
     script = ["exec 2>&1"]
     for line in dict.fromkeys(lines):
-        commands = [f"tc {one}" for one in qdisc_lines(queue(Interface("", "lo"), "root", line))]
-        script += [f"{one} || {{ echo {shlex.quote(one)}; exit 1; }}" for one in commands]
+        commands = [
+            f"tc {command}" for command in qdisc_lines(queue(Interface("", "lo"), "root", line))
+        ]
+        script += [
+            f"{command} || {{ echo {shlex.quote(command)}; exit 1; }}" for command in commands
+        ]
         script += ["tc qdisc del dev lo root"]
     for kernel in kernels:
         request = Request(["sh", "-c", "\n".join(script)], modules=modules, kernel=kernel)
@@ -101,8 +107,8 @@ def wanted_workloads(args: Any) -> dict[str, Workload]:
         if name not in known:
             raise unknown("workload", name, known)
     return {
-        name: workload_sets.with_trace(one, args.trace) if args.trace else one
-        for name, one in known.items()
+        name: workload_sets.with_trace(workload, args.trace) if args.trace else workload
+        for name, workload in known.items()
         if name in (args.workload or known)
     }
 
@@ -155,15 +161,15 @@ def wanted_runs(
     for key, workload in workloads.items():
         seeds = range(1, args.seeds + 1)
         settings = variants.workloads(workload, of_runs, mine[0], args.module)
-        for name, one in settings.items():
+        for name, variant in settings.items():
             disciplines = [
                 replace(
-                    one.line(*line.split(" ", 1)) if " " in line else one.line(line, ""),
+                    variant.line(*line.split(" ", 1)) if " " in line else variant.line(line, ""),
                     name=name if of_runs else called,
                 )
                 for called, line in lines.items()
             ]
-            made = demo.jobs_of(key, one, disciplines, seeds, words)
+            made = demo.jobs_of(key, variant, disciplines, seeds, words)
             jobs |= {job: replace(made[job], varied=[*of_runs]) for job in made}
         if of_runs:
             mine = [*settings][:1]

@@ -44,7 +44,7 @@ def load(name: str) -> dict[str, Workload]:
     """
     path = Path(name) if "/" in name or "." in name else SETS / f"{name}.toml"
     if path.parent == SETS and not path.exists():
-        raise unknown("set of workloads", name, [one.stem for one in SETS.glob("*.toml")])
+        raise unknown("set of workloads", name, [file.stem for file in SETS.glob("*.toml")])
     try:
         entries = tomllib.loads(path.read_text())
     except (OSError, ValueError) as error:
@@ -86,11 +86,11 @@ def _workload(path: Path, key: str, usual: dict[str, Any], entry: dict[str, Any]
     return workload(**values, options=TODAY)
 
 
-def with_trace(one: Workload, name: str) -> Workload:
+def with_trace(original: Workload, name: str) -> Workload:
     """Return a workload whose bottleneck follows a trace."""
     found = trace.read(name)
     return replace(
-        one,
-        settings={**one.settings, "trace": found.path},
+        original,
+        settings={**original.settings, "trace": found.path},
         rate=max(1, round(found.mean_bps(0, found.seconds) / 1e6)),
     )
