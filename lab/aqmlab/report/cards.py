@@ -52,7 +52,7 @@ class Card:
     @property
     def as_good(self) -> set[str]:
         """Return the names of the disciplines that are not known to be worse than the best."""
-        return {one.name for one in (*self.best, *self.ties, *self.undecided)}
+        return {discipline.name for discipline in (*self.best, *self.ties, *self.undecided)}
 
 
 def _preferred(section: Section) -> list[str]:
@@ -74,7 +74,7 @@ def _preferred(section: Section) -> list[str]:
 def _collapsed(rows: Sequence[DisciplineRow]) -> set[str]:
     """Return the disciplines with at most half of the best goodput. They cannot be the best."""
     found = candidates(rows, column_of("goodput"))
-    return {one.name for one in found if one.half_as_good(found[0])}
+    return {candidate.name for candidate in found if candidate.half_as_good(found[0])}
 
 
 def compared(section: Section) -> tuple[Column, list[Candidate]] | None:
@@ -93,19 +93,22 @@ def interval_text(low: float, high: float, column: Column) -> str:
 
 
 def _why(
-    one: Candidate, words: Mapping[str, Verdict], found: Sequence[Candidate], column: Column
+    candidate: Candidate, words: Mapping[str, Verdict], found: Sequence[Candidate], column: Column
 ) -> str:
     """Return why a discipline is not where its mean would put it, or "".
 
     Candidates are sorted by their means, except that the excluded ones come last.
     """
-    word = words.get(one.name)
-    better = [other for other in found if one.sign * (one.mean.value - other.mean.value) > 0]
+    word = words.get(candidate.name)
+    better = [
+        other for other in found if candidate.sign * (candidate.mean.value - other.mean.value) > 0
+    ]
     if word in (Verdict.UNDECIDED, Verdict.TIE) and any(
         words[other.name] in (Verdict.WORSE, Verdict.AVOID) and not other.out for other in better
     ):
         ends = (
-            f"{end * column.scale:.{column.digits}f}" for end in (min(one.values), max(one.values))
+            f"{end * column.scale:.{column.digits}f}"
+            for end in (min(candidate.values), max(candidate.values))
         )
         return f"the seeds differ: {' to '.join(ends)}"
     return ""
@@ -119,27 +122,27 @@ def card(section: Section) -> Card | None:
     column, found = known
     words = verdicts(found)
     named = {}
-    for one in found:
-        ends = one.mean.interval(column.top)
-        named[one.name] = Named(
-            one.name,
-            f"{one.mean.value * column.scale:.{column.digits}f}",
+    for candidate in found:
+        ends = candidate.mean.interval(column.top)
+        named[candidate.name] = Named(
+            candidate.name,
+            f"{candidate.mean.value * column.scale:.{column.digits}f}",
             interval_text(*ends, column) if ends else "",
-            _why(one, words, found, column),
+            _why(candidate, words, found, column),
         )
     best, ties, undecided, worse, avoid = (
         [named[name] for name in words if words[name] == word]
         for word in (Verdict.BEST, Verdict.TIE, Verdict.UNDECIDED, Verdict.WORSE, Verdict.AVOID)
     )
-    out = {one.name for one in found if one.out}
+    out = {candidate.name for candidate in found if candidate.out}
     return Card(
         column,
         best,
         ties,
         undecided,
         worse,
-        [one for one in avoid if one.name not in out],
-        [one for one in avoid if one.name in out],
+        [discipline for discipline in avoid if discipline.name not in out],
+        [discipline for discipline in avoid if discipline.name in out],
         len(found[0].values),
     )
 
@@ -151,10 +154,10 @@ def of_interest(sections: Sequence[Section]) -> list[str]:
     if len(names) <= 4:
         return names
     best = [
-        one.name
+        discipline.name
         for section in sections
         if (answer := card(section))
-        for one in (*answer.best, *answer.ties)[:1]
+        for discipline in (*answer.best, *answer.ties)[:1]
     ]
     return list(
         dict.fromkeys([*(name for name in names if name.split()[0] == "fq_codel"), names[0], *best])
@@ -165,7 +168,9 @@ def summary(answers: Sequence[Card]) -> str:
     """Name the disciplines that are best, or as good, in most workloads; "" for one workload."""
     if len(answers) < 2:
         return ""
-    count = Counter(one.name for answer in answers for one in (*answer.best, *answer.ties))
+    count = Counter(
+        discipline.name for answer in answers for discipline in (*answer.best, *answer.ties)
+    )
     most = max(count.values(), default=0)
     names = sorted(name for name, times in count.items() if times == most)
     verb = "are" if len(names) > 1 else "is"
@@ -193,7 +198,7 @@ def text(answer: Card) -> str:
         [
             f"  decided by {answer.column.title}",
             *(
-                f"  {word}: {', '.join(one.text() for one in named)}"
+                f"  {word}: {', '.join(discipline.text() for discipline in named)}"
                 for word, named in lines
                 if named
             ),

@@ -110,7 +110,9 @@ def candidates(
         Candidate(name, [known[seed] for seed in seeds], -column.better, floor, name in out)
         for name, known in by_seed.items()
     ]
-    return sorted(found, key=lambda one: (one.out, one.sign * one.mean.value))
+    return sorted(
+        found, key=lambda candidate: (candidate.out, candidate.sign * candidate.mean.value)
+    )
 
 
 def verdicts(found: Sequence[Candidate]) -> dict[str, Verdict]:
@@ -122,7 +124,9 @@ def verdicts(found: Sequence[Candidate]) -> dict[str, Verdict]:
         return {}
     best, *others = found
     words = {
-        one.name: Verdict.AVOID if one.half_as_good(best) else one.verdict_against(best)
-        for one in others
+        candidate.name: Verdict.AVOID
+        if candidate.half_as_good(best)
+        else candidate.verdict_against(best)
+        for candidate in others
     }
     return {best.name: Verdict.TIE if {*words.values()} <= NOT_WORSE else Verdict.BEST} | words

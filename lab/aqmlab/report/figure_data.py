@@ -66,7 +66,7 @@ def _state(read: logs.Logs, name: str) -> tuple[Array, Array]:
     """Return a statistic of the discipline over time; no points if it does not have it."""
     kind = read.run["qdisc"].split()[0]
     samples = qdisc_state.samples(kind, read.queue.xstats, read.own_statistics)
-    values = [one.get(name) for one in samples]
+    values = [sample.get(name) for sample in samples]
     known = [i for i, value in enumerate(values) if isinstance(value, int | float)]
     return read.queue["time_s"][known], np.array([float(values[i] or 0) for i in known])
 
@@ -173,10 +173,12 @@ def _varied(sections: Sequence[Section]) -> tuple[str, list[float]]:
     ]
     differing = [
         key
-        for key in dict.fromkeys(key for one in parameters for key in one)
-        if len({str(one.get(key)) for one in parameters}) > 1
+        for key in dict.fromkeys(key for values_of in parameters for key in values_of)
+        if len({str(values_of.get(key)) for values_of in parameters}) > 1
     ]
-    values = [one.get(differing[0]) for one in parameters] if len(differing) == 1 else []
+    values = (
+        [values_of.get(differing[0]) for values_of in parameters] if len(differing) == 1 else []
+    )
     numbers = [float(value) for value in values if isinstance(value, int | float)]
     if len(numbers) != len(sections):
         raise UserError(
@@ -191,9 +193,9 @@ def _metric(sections: Sequence[Section], column: Column) -> Panel:
     if len(sections) == 1:
         found = {name: _interval(sections[0], name, column) for name in names}
         lines = [
-            Line(name, [one[0]], [-row], ([one[1]], [one[2]]))
-            for row, (name, one) in enumerate(found.items())
-            if one
+            Line(name, [interval[0]], [-row], ([interval[1]], [interval[2]]))
+            for row, (name, interval) in enumerate(found.items())
+            if interval
         ]
         if not lines:
             raise UserError(f"--plot: no run has the metric {column.name}")
@@ -202,12 +204,12 @@ def _metric(sections: Sequence[Section], column: Column) -> Panel:
     lines = []
     for name in names:
         places = [
-            (x, one)
+            (x, interval)
             for x, section in sorted(zip(xs, sections, strict=True), key=lambda pair: pair[0])
-            if name in section.runs and (one := _interval(section, name, column))
+            if name in section.runs and (interval := _interval(section, name, column))
         ]
         if places:
-            mean, low, high = zip(*(one for _, one in places), strict=True)
+            mean, low, high = zip(*(interval for _, interval in places), strict=True)
             lines.append(Line(name, [x for x, _ in places], list(mean), (list(low), list(high))))
     return Panel("", x_title, column.title, lines)
 
@@ -224,6 +226,6 @@ def panels(sections: Sequence[Section], headings: Sequence[str], what: str) -> l
         return [
             make(section, title, name, of) for section, title in zip(sections, titles, strict=True)
         ]
-    if column := next((one for one in COLUMNS if one.title.startswith(what)), None):
+    if column := next((known for known in COLUMNS if known.title.startswith(what)), None):
         return [_metric(sections, column)]
-    raise unknown("plot", what, [*SERIES, *SHARES, *(one.name for one in COLUMNS)])
+    raise unknown("plot", what, [*SERIES, *SHARES, *(known.name for known in COLUMNS)])

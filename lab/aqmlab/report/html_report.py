@@ -54,11 +54,13 @@ def _heading(section: Section, sections: Sequence[Section]) -> str:
         return title
     scenario, changed = section.any["scenario"], _changed(section.any)
     alike = [
-        one for one in sections if (one.any["scenario"], one.buffer) == (scenario, section.buffer)
+        other
+        for other in sections
+        if (other.any["scenario"], other.buffer) == (scenario, section.buffer)
     ]
     words = (
         [scenario]
-        if section.buffer is None or len({one.any["scenario"] for one in sections}) > 1
+        if section.buffer is None or len({other.any["scenario"] for other in sections}) > 1
         else []
     )
     words += [] if section.buffer is None else [f"buffer {section.buffer} packets"]
@@ -113,7 +115,7 @@ def write(path: Path, sections: Sequence[Section]) -> None:
     path.write_text(
         engine.from_string(TEMPLATE.read_text()).render(
             title=f"{what} in {where}",
-            summary=summary([one for one in cards if one]),
+            summary=summary([answer for answer in cards if answer]),
             sections=[
                 {
                     "heading": heading,

@@ -57,7 +57,7 @@ def _changing(
     names = [n for n in dict.fromkeys(itertools.chain.from_iterable(read)) if n not in NO_STATE]
     found = {}
     for name in names:
-        column = [value for one in read if not isinstance(value := one.get(name), str)]
+        column = [value for sample in read if not isinstance(value := sample.get(name), str)]
         if len(column) == len(read) and len(set(column)) > 1:
             found[name] = short(column)
     return found

@@ -92,7 +92,7 @@ def beyond(values: Sequence[float], limits: Sequence[float], sign: int) -> Mean:
     sign: 1 if the least is best, -1 if the most is
     """
     pairs = list(zip(values, limits, strict=True))
-    ratio = all(one > 0 for pair in pairs for one in pair)
+    ratio = all(number > 0 for pair in pairs for number in pair)
     return mean(
         [sign * (math.log(value / limit) if ratio else value - limit) for value, limit in pairs]
     )

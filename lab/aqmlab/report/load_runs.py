@@ -82,18 +82,18 @@ def _directories(
         found = [path.parent for path in sorted(place.resolve().rglob(run_directory.RESULT))]
         if not found:
             left_out.append(f"{place}: no {run_directory.RESULT} here or below")
-        sweeps = {parent: _sweep(parent) for parent in {one.parent for one in found}}
+        sweeps = {parent: _sweep(parent) for parent in {directory.parent for directory in found}}
         order = {
             parent / name: at
             for parent, sweep in sweeps.items()
             for at, name in enumerate(sweep["runs"])
         }
-        for one in sorted(found, key=lambda directory: order.get(directory, len(order))):
-            if one in seen:
+        for directory in sorted(found, key=lambda directory: order.get(directory, len(order))):
+            if directory in seen:
                 continue
-            seen.add(one)
-            sweep = sweeps[one.parent]
-            yield one, sweep["runs"].get(one.name, {}), sweep["workloads"]
+            seen.add(directory)
+            sweep = sweeps[directory.parent]
+            yield directory, sweep["runs"].get(directory.name, {}), sweep["workloads"]
 
 
 def _add(several: list[Run], run: Run) -> None:

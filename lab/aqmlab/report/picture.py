@@ -29,7 +29,9 @@ def _lines(answer: Card) -> list[tuple[str, str, str]]:
         ("avoid", "", answer.avoid),
         ("avoid", ", at most half of the best goodput", answer.starving),
     ):
-        text = f"{word}{why}: {', '.join(_with_mean(one, column.unit) for one in named)}"
+        text = (
+            f"{word}{why}: {', '.join(_with_mean(discipline, column.unit) for discipline in named)}"
+        )
         found += (
             [
                 (line, TINTS[word], "bold" if word == "best" else "")
@@ -41,8 +43,8 @@ def _lines(answer: Card) -> list[tuple[str, str, str]]:
     return found
 
 
-def _with_mean(one: Named, unit: str) -> str:
-    return one.text(unit).replace(" ", "\u00a0")
+def _with_mean(discipline: Named, unit: str) -> str:
+    return discipline.text(unit).replace(" ", "\u00a0")
 
 
 def _text(y: float, text: str, weight: str = "", size: int = 12) -> str:
@@ -53,7 +55,9 @@ def _text(y: float, text: str, weight: str = "", size: int = 12) -> str:
 def draw(sections: Sequence[Section]) -> str:
     """Return an SVG document with a card and a scatter for each section that has a card."""
     known = [(section, answer) for section in sections if (answer := card(section))]
-    looks = styles([*of_interest(sections), *(name for one in sections for name in one.runs)])
+    looks = styles(
+        [*of_interest(sections), *(name for section in sections for name in section.runs)]
+    )
     height = max((len(_lines(answer)) for _, answer in known), default=0) * LINE + 46
     across, down = scatter.WIDTH + GAP, height + scatter.HEIGHT + GAP
     out = []

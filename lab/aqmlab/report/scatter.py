@@ -60,8 +60,8 @@ def _ticks(low: float, high: float) -> list[float]:
     return fine if len(fine) <= 6 else [x for x in fine if f"{x:e}".startswith("1")]
 
 
-def _overlap(one: Box, other: Box) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+def _overlap(box: Box, other: Box) -> bool:
+    return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
 
 
 def _labels(places: Sequence[Point]) -> list[str]:
@@ -108,9 +108,9 @@ def panel(
         return ""
     delay, other = axes
     values = [
-        (row.name, max(one.value * delay.scale, 0.01), two.value * other.scale)
+        (row.name, max(mean.value * delay.scale, 0.01), two.value * other.scale)
         for row in rows
-        if (one := row.cell(delay)) and (two := row.cell(other))
+        if (mean := row.cell(delay)) and (two := row.cell(other))
     ]
     if len(values) < 2:
         return ""

@@ -104,7 +104,8 @@ def _detail(
         of_run = [parts(run.result) for run in several]
         for part in of_run[0]:
             means = [
-                known_mean([deep(one[part], path) for one in of_run]) for _, path, _, _ in columns
+                known_mean([deep(by_part[part], path) for by_part in of_run])
+                for _, path, _, _ in columns
             ]
             lines.append(
                 [
