@@ -39,9 +39,12 @@ Times = Mapping[str, Mapping[str, list[float]]]  # kind, "regime flows": least a
 def stored(found: Iterable[Timed]) -> dict[str, dict[str, list[float]]]:
     """Return times as bench/figures.json has them."""
     times: dict[str, dict[str, list[float]]] = {}
-    for one in found:
-        here = times.setdefault(one.cell.qdisc, {})
-        here[f"{one.cell.regime} {one.cell.flows}"] = [round(one.least, 1), round(one.median, 1)]
+    for timed in found:
+        here = times.setdefault(timed.cell.qdisc, {})
+        here[f"{timed.cell.regime} {timed.cell.flows}"] = [
+            round(timed.least, 1),
+            round(timed.median, 1),
+        ]
     return times
 
 
@@ -110,8 +113,8 @@ def report(found: Mapping[str, list[Timed]]) -> str:
     """Return a table of least and median of each cell; two trees are beside each other."""
     rows: dict[BenchCell, list[str]] = {}
     for tree in found.values():
-        for one in tree:
-            rows.setdefault(one.cell, []).append(f"{ns(one.least)} / {ns(one.median)}")
+        for timed in tree:
+            rows.setdefault(timed.cell, []).append(f"{ns(timed.least)} / {ns(timed.median)}")
     head = ["", *(f"{tree}, least / median ns" for tree in found)]
     return table(
         head, [[f"{c.qdisc}, {c.regime} {short(c.flows)}", *texts] for c, texts in rows.items()]

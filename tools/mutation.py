@@ -66,13 +66,13 @@ def passing(place: Path, words: list[str], wall_s: float = 3600) -> dict[str, fl
     )
     found: dict[str, float] = {}
     for case in ET.parse(report).iter("testcase"):
-        if not any(one.tag in ("failure", "error", "skipped") for one in case):
+        if not any(element.tag in ("failure", "error", "skipped") for element in case):
             # tests/conftest.py records the property.
             cpu_s = next(
                 (
-                    float(one.attrib["value"])
-                    for one in case.iter("property")
-                    if one.attrib["name"] == "cpu_seconds"
+                    float(entry.attrib["value"])
+                    for entry in case.iter("property")
+                    if entry.attrib["name"] == "cpu_seconds"
                 ),
                 0.0,
             )

@@ -10,9 +10,9 @@ from aqmlab.exceptions import unknown
 from .runs import Runs
 
 
-def _queue(axes: Any, one: Runs) -> None:
-    frame = one.queue[one.queue["seed"] == one.results[0]["seed"]]
-    axes.plot(frame["time_s"], frame["packets"], label=one.name, linewidth=0.8)
+def _queue(axes: Any, shown: Runs) -> None:
+    frame = shown.queue[shown.queue["seed"] == shown.results[0]["seed"]]
+    axes.plot(frame["time_s"], frame["packets"], label=shown.name, linewidth=0.8)
     axes.set(xlabel="time, s", ylabel="queue, packets")
 
 
@@ -22,20 +22,20 @@ def _share(axes: Any, values: Any, label: str, xlabel: str) -> None:
     axes.set(xlabel=xlabel, ylabel="share")
 
 
-def _goodput(axes: Any, one: Runs) -> None:
+def _goodput(axes: Any, shown: Runs) -> None:
     """Draw the goodput of each TCP flow after the warm-up, of all seeds."""
-    warmup = one.results[0]["parameters"]["warmup"]
-    frame = one.progress[one.progress["time_s"] >= warmup]
+    warmup = shown.results[0]["parameters"]["warmup"]
+    frame = shown.progress[shown.progress["time_s"] >= warmup]
     ends = frame.groupby(["seed", "flow"]).agg(["first", "last"])
     seconds = ends["time_s"]["last"] - ends["time_s"]["first"]
     rates = (ends["bytes"]["last"] - ends["bytes"]["first"]) * 8e-6 / seconds
-    _share(axes, rates, one.name, "goodput of a flow, Mb/s")
+    _share(axes, rates, shown.name, "goodput of a flow, Mb/s")
 
 
-def _probe(axes: Any, one: Runs) -> None:
-    warmup = one.results[0]["parameters"]["warmup"]
-    frame = one.probe[one.probe["sent_s"] >= warmup]
-    _share(axes, frame["delay_ms"], one.name, "delay of the probe, ms")
+def _probe(axes: Any, shown: Runs) -> None:
+    warmup = shown.results[0]["parameters"]["warmup"]
+    frame = shown.probe[shown.probe["sent_s"] >= warmup]
+    _share(axes, frame["delay_ms"], shown.name, "delay of the probe, ms")
 
 
 PICTURES = {"queue": _queue, "goodput": _goodput, "probe": _probe}
@@ -56,7 +56,7 @@ def plot(*runs: Runs, what: str = "queue", axes: Any = None) -> Any:
         from matplotlib import pyplot
 
         axes = pyplot.subplots(figsize=(7, 3.5), layout="constrained")[1]
-    for one in runs:
-        PICTURES[what](axes, one)
+    for shown in runs:
+        PICTURES[what](axes, shown)
     axes.legend()
     return axes

@@ -56,8 +56,8 @@ def parts(settings: Settings) -> dict[str, int]:
 def shares(count: int, of: dict[str, int]) -> dict[str, int]:
     """Split `count` flows among the congestion controls."""
     ends, whole = [0], sum(of.values())
-    for one in of.values():
-        ends.append(ends[-1] + one)
+    for weight in of.values():
+        ends.append(ends[-1] + weight)
     return {
         name: ends[i + 1] * count // whole - ends[i] * count // whole for i, name in enumerate(of)
     }

@@ -43,16 +43,16 @@ def _median_queue_packets(metrics: Metrics, phase: str) -> float:
 
 
 def _group_bps(metrics: Metrics, group: str) -> float:
-    one = metrics["groups"][group]
-    return float(one["goodput_bps"]["mean"] * one["flows"])
+    of_group = metrics["groups"][group]
+    return float(of_group["goodput_bps"]["mean"] * of_group["flows"])
 
 
 def _wait_ms(metrics: Metrics, group: str) -> float:
     """Return the mean queueing delay of a UDP group: one-way delay minus propagation delay."""
-    one = metrics["groups"][group]
-    if "delay_ms" not in one:
+    of_group = metrics["groups"][group]
+    if "delay_ms" not in of_group:
         raise Absent(f"no packet of {group} arrived")
-    return float(one["delay_ms"]["mean"] - one["rtt_ms"] / 2)
+    return float(of_group["delay_ms"]["mean"] - of_group["rtt_ms"] / 2)
 
 
 def _waiting(metrics: Metrics, group: str) -> float:
@@ -68,10 +68,10 @@ def _waiting(metrics: Metrics, group: str) -> float:
 
 def _most_waiting(metrics: Metrics, group: str) -> float:
     """Return the number of a UDP group's packets in the queue at its longest queueing delay."""
-    one = metrics["groups"][group]
-    if "delay_ms" not in one:
+    of_group = metrics["groups"][group]
+    if "delay_ms" not in of_group:
         raise Absent(f"no packet of {group} arrived")
-    longest_ms = one["delay_ms"]["max"] - one["rtt_ms"] / 2
+    longest_ms = of_group["delay_ms"]["max"] - of_group["rtt_ms"] / 2
     return float(longest_ms / 1e3 * _group_bps(metrics, group) / (8 * metrics["payload"][group]))
 
 
@@ -161,8 +161,8 @@ def _wire_share(metrics: Metrics, group: str) -> float:
 def _goodput_use(metrics: Metrics, phase: Metrics) -> float:
     """Return the goodput from A to B in a phase, relative to the goodput of a full link."""
     bps = [
-        one["mean"] * metrics["groups"][name]["flows"]
-        for name, one in phase["groups"].items()
+        of_group["mean"] * metrics["groups"][name]["flows"]
+        for name, of_group in phase["groups"].items()
         if name.startswith("forward")
     ]
     if not bps:
@@ -177,7 +177,7 @@ def _phases(metrics: Metrics, numbers: str) -> list[Metrics]:
 
 def _off_equal_part(metrics: Metrics, group: str) -> float:
     """Return how far a UDP group's share of the queue is from an equal share for each flow."""
-    flows = {name: one["flows"] for name, one in metrics["groups"].items()}
+    flows = {name: of_group["flows"] for name, of_group in metrics["groups"].items()}
     packets = float(metrics["summary"]["queue_packets"]["mean"])
     if not packets:
         raise Absent("no packet in the queue")
@@ -192,7 +192,7 @@ def _unevenness(metrics: Metrics, group: str) -> float:
 
 def _least_share(metrics: Metrics, groups: str) -> float:
     """Return the smallest share of the fair share that one of the groups, as `cubic+bbr`, has."""
-    return min(float(metrics["groups"][one]["share_of_fair"]) for one in groups.split("+"))
+    return min(float(metrics["groups"][group]["share_of_fair"]) for group in groups.split("+"))
 
 
 def _over_product(metrics: Metrics, criterion: str) -> float:

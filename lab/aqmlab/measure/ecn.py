@@ -72,7 +72,9 @@ def _of_hosts(
         hosts = (meter["source_netns"], f"dst-{meter['group']}")
         cc = recipe["sysctls"][hosts[0]][DEFAULT]
         counters = (guest["counters"]["after"][host] for host in hosts)
-        if (cc in needs or asked != OFF) and not any(one["received_ect"] for one in counters):
+        if (cc in needs or asked != OFF) and not any(
+            counter["received_ect"] for counter in counters
+        ):
             yield (
                 f"{meter['group']}: no packet with ECT arrived, with cc={cc} and ecn={asked}: "
                 "its programs did not use TCP with ECN"

@@ -117,8 +117,8 @@ def read_queue(path: Path) -> Queue:
     if not text.endswith("\n") or any(len(row) != len(head) for row in rows):
         raise BadLog(f"{path}: a row does not have {len(head)} fields, or the last is cut short")
     texts = dict(zip(head, zip(*rows, strict=True), strict=True))
-    xstats = [bytes.fromhex(one) for one in texts.pop("xstats")]
-    columns = {name: np.array([float(one) for one in column]) for name, column in texts.items()}
+    xstats = [bytes.fromhex(in_hex) for in_hex in texts.pop("xstats")]
+    columns = {name: np.array([float(value) for value in column]) for name, column in texts.items()}
     return Queue(columns, xstats, dict(zip(head, rows[-1], strict=True)))
 
 
@@ -155,7 +155,7 @@ def read_tcp(path: Path) -> dict[str, NDArray[np.float64]]:
         raise BadLog(f"{path}: a row does not have {len(head)} fields, or the last is cut short")
     columns = zip(*rows, strict=True) if rows else ((),) * len(head)
     return {
-        name: np.array([float(one or "nan") for one in column])
+        name: np.array([float(value or "nan") for value in column])
         for name, column in zip(head, columns, strict=True)
         if name != "state"
     }

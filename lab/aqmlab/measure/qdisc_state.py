@@ -19,7 +19,10 @@ def samples(
     """
     if kind in interface.kinds():
         known = interface.read(kind).qdisc
-        return [{s.name: s.value(v) for s in known if (v := s.raw(one)) is not None} for one in raw]
+        return [
+            {s.name: s.value(v) for s in known if (v := s.raw(sample)) is not None}
+            for sample in raw
+        ]
     if not xstats.known(kind, own):
         return []
-    return [dict(xstats.values(kind, one, own)) for one in raw]
+    return [dict(xstats.values(kind, sample, own)) for sample in raw]

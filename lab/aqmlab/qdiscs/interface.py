@@ -125,24 +125,27 @@ class Kind:
         names, layout = self._layouts[of_class]
         if len(data) >= layout.size:
             return dict(zip(names, layout.unpack_from(data), strict=True))
-        found = {one.name: one.raw(data) for one in (self.qdisc, self.cls)[of_class]}
+        found = {
+            statistic.name: statistic.raw(data) for statistic in (self.qdisc, self.cls)[of_class]
+        }
         return {name: raw for name, raw in found.items() if raw is not None}
 
     @functools.cached_property
     def _layouts(self) -> tuple[tuple[list[str], struct.Struct], ...]:
         """Return the names and the layout of the qdisc's and of the classes' statistics."""
         return tuple(
-            _layout(sorted(which, key=lambda one: one.offset)) for which in (self.qdisc, self.cls)
+            _layout(sorted(which, key=lambda statistic: statistic.offset))
+            for which in (self.qdisc, self.cls)
         )
 
 
 def _layout(which: Sequence[Statistic]) -> tuple[list[str], struct.Struct]:
     text, end = "=", 0
-    for one in which:
-        code = _CODES[one.size]
-        text += f"{one.offset - end}x{code.lower() if one.signed else code}"
-        end = one.offset + one.size
-    return [one.name for one in which], struct.Struct(text)
+    for statistic in which:
+        code = _CODES[statistic.size]
+        text += f"{statistic.offset - end}x{code.lower() if statistic.signed else code}"
+        end = statistic.offset + statistic.size
+    return [statistic.name for statistic in which], struct.Struct(text)
 
 
 def _names(headers: Path) -> list[str]:
@@ -215,10 +218,10 @@ def read(kind: str) -> Kind:
 
     Raises KeyError for any other qdisc, and FileNotFoundError without a C compiler.
     """
-    one = _described()[kind]
-    raw = (Option(**option) for option in one["options"])
+    described = _described()[kind]
+    raw = (Option(**option) for option in described["options"])
     options = tuple(
         replace(option, default=None) if option.default == _DERIVED else option for option in raw
     )
-    qdisc, cls = (tuple(Statistic(**each) for each in one[part]) for part in ("qdisc", "cls"))
+    qdisc, cls = (tuple(Statistic(**each) for each in described[part]) for part in ("qdisc", "cls"))
     return Kind(kind, options, qdisc, cls)

@@ -129,10 +129,10 @@ def max_min(
 def _way(network: Network, group: Group) -> list[Crossing]:
     """Return the links with a rate that a group's data crosses. Raises UserError without one."""
     data = [
-        replace(one, forward=one.forward != group.reverse)
-        for one in network.path(group.enters, group.leaves)
+        replace(crossing, forward=crossing.forward != group.reverse)
+        for crossing in network.path(group.enters, group.leaves)
     ]
-    way = [one for one in data if network.direction(one).rate_bps]
+    way = [crossing for crossing in data if network.direction(crossing).rate_bps]
     if not way:
         raise UserError(f"group {group.name}: no link on its way has a rate; give one a rate")
     return way

@@ -89,7 +89,7 @@ class Network:
             "jitter_ms": jitter_back,
             "loss": loss_back,
         }
-        changes: dict[str, Any] = {key: one for key, one in given.items() if one is not None}
+        changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
         self.links.append(Link(near, far, there, replace(back, **changes)))
 
     def _check(self, near: str, far: str) -> None:
@@ -122,14 +122,14 @@ class Network:
     @property
     def traces(self) -> dict[str, str]:
         """Hashes of the trace files, by path."""
-        return {one.path: one.file_hash for link in self.links if (one := link.there.trace)}
+        return {trace.path: trace.file_hash for link in self.links if (trace := link.there.trace)}
 
     def delay_trace(self, path: Path) -> Trace | None:
         """Return the trace on a path that has delays. Raises UserError if there are two."""
         found = [
-            one
+            trace
             for crossing in path
-            if (one := self.links[crossing.number].there.trace) and one.has_delay
+            if (trace := self.links[crossing.number].there.trace) and trace.has_delay
         ]
         if len(found) > 1:
             raise UserError("network: two traces with delays are on one path")

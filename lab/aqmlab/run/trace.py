@@ -79,7 +79,7 @@ class Trace:
 
     def without_delay(self) -> Trace:
         """Return a link with the rate of this one."""
-        return replace(self, pieces=tuple(Piece(one.us, one.bytes) for one in self.pieces))
+        return replace(self, pieces=tuple(Piece(piece.us, piece.bytes) for piece in self.pieces))
 
     def return_path(self, rtt_ms: float) -> Trace:
         """Return an unlimited link with the delay of this one and a constant delay."""
@@ -96,7 +96,9 @@ class Trace:
         parts: list[str] = []
         for begin in range(0, len(self.pieces), PIECES_PER_LINE):
             batch = self.pieces[begin : begin + PIECES_PER_LINE]
-            data = b"".join(struct.pack("=III", one.us, one.bytes, one.delay_us) for one in batch)
+            data = b"".join(
+                struct.pack("=III", piece.us, piece.bytes, piece.delay_us) for piece in batch
+            )
             attribute = struct.pack("=HH", 4 + len(data), PIECES) + data
             parts.append(f"{KIND} raw {attribute.hex()}")
         more = tuple(("qdisc change", f"root handle 1: {part}") for part in parts[1:])
@@ -163,7 +165,7 @@ def _csv(lines: Sequence[tuple[int, str]]) -> list[Piece]:
     pieces: list[Piece] = []
     before, total = 0, 0.0
     for (number, _), row, after in zip(lines[1:], values, values[1:], strict=False):
-        begin_us, end_us = (round(one[0] * 1e6) for one in (row, after))
+        begin_us, end_us = (round(numbers[0] * 1e6) for numbers in (row, after))
         if end_us <= begin_us:
             raise ValueError(f"line {number}: the line after it has no later time")
         # Rounded in sum, so that no part of a byte is lost in each piece.
