@@ -33,8 +33,7 @@ for host, client in zip(senders, running, strict=True):
     end = json.loads(client.communicate()[0])["end"]
     print(f"{host.name} {end['sum_received']['bits_per_second'] / 1e6:.2f} Mb/s")
 print(ping.strip().splitlines()[-1])
-(queue,) = [
-    one for one in json.loads(router.cmd("tc -j -s qdisc show dev r-eth1")) if one["handle"] == "20:"
-]
+queues = json.loads(router.cmd("tc -j -s qdisc show dev r-eth1"))
+(queue,) = [shown for shown in queues if shown["handle"] == "20:"]
 print(f"{queue['kind']} dropped {queue['drops']} of {queue['packets'] + queue['drops']} packets")
 net.stop()

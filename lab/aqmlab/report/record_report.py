@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from bokeh.embed import file_html
 from bokeh.layouts import column
-from bokeh.models import Div
+from bokeh.models.widgets import Div
 from bokeh.plotting import figure
 from bokeh.resources import INLINE
 from numpy.typing import NDArray
