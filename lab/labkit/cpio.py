@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Write an initramfs: a cpio archive in the kernel's format "newc", with equal bytes for equal files.
+"""Write an initramfs: a cpio archive in the kernel's format "newc". Equal files give equal bytes.
 
 There is no time, user or inode number of the host in it.
 """

@@ -56,7 +56,7 @@ def test_image_needs_its_modules(tmp_path: Path) -> None:
     image = tmp_path / "boot" / "vmlinuz"
     image.parent.mkdir()
     image.write_bytes(bzimage(b"9.9-mine (me@here) #1 SMP"))
-    with pytest.raises(LabError, match="modules of Linux 9.9-mine"):
+    with pytest.raises(LabError, match=r"modules of Linux 9\.9-mine"):
         images.of_file(str(image))
     (tmp_path / "lib" / "modules" / "9.9-mine" / "kernel").mkdir(parents=True)
     kernel = images.of_file(str(image))

@@ -117,14 +117,13 @@ def write(path: Path, directory: Path) -> None:
         for line in links
     ]
     lab = ", ".join(f"{key} {value}" for key, value in about["lab"].items() if key != "image")
+    made = html.escape(f"{lab}; digest of the logs {about['digest'][:16]}")
     command = html.escape(shlex.join(about["command"]))
     backlogs = {q.name: (q.values["time_s"], q.values["packets"]) for q in queues}
     sent = {link.name: (link.values["time_s"], link.rate_mbps("tx_bytes")) for link in links}
     heads = ("queue", "Mb/s", "packets", "dropped", "mean backlog, packets", "largest")
     parts = [
-        Div(
-            text=f"<h1>Queues and interfaces</h1><p><code>{command}</code><p>{html.escape(lab)}; digest of the logs {about['digest'][:16]}"
-        ),
+        Div(text=f"<h1>Queues and interfaces</h1><p><code>{command}</code><p>{made}"),
         plot("Backlog", "packets", backlogs),
         plot("Sent", "Mb/s", sent),
         Div(text=table(heads, queue_rows(queues))),
