@@ -43,9 +43,9 @@ LAB_OPTIONS = ("engine", "kernel", "flavour")
 def _parser() -> Parser:
     parser = Parser(
         "run",
-        "Run one scenario with one discipline at its bottleneck.",
+        "Run one scenario with one discipline at its bottleneck: docs/scenarios.md.",
         "SCENARIO",
-        "dumbbell --qdisc fq_codel --set flows=20",
+        "dumbbell --qdisc tdrr --set flows=20 --set rate=50",
     )
     scenario = parser.add_argument(
         "scenario",

@@ -56,10 +56,11 @@ GUEST = {
 }
 
 RECIPE = {
+    "sample": {"netns": "rtr", "dev": "b0"},
     "flows": [
         {"id": flow, "source_netns": f"src-{name}", "sink_netns": "dst"}
         for flow, name in enumerate(("near", "far"))
-    ]
+    ],
 }
 
 ENDS_HEADER = (

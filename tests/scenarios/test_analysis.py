@@ -150,6 +150,7 @@ def test_result_has_the_schema(run: Path) -> None:
         "phases",
         "programs",
         "hops",
+        "measured_at",
         "warnings",
         "timeouts",
         "digest",

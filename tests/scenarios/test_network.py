@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -138,8 +139,26 @@ def test_fair_shares_of_links_with_different_rates() -> None:
     unlimited = Network()
     unlimited.link("a", "b", rate=1)
     unlimited.link("b", "c")
-    with pytest.raises(UserError, match="group x: no link on its way has a rate"):
+    with pytest.raises(UserError, match="group x: no link from b to c has a rate"):
         facts(1e6, 0, 1, [Group("x", [0], 0.0, 0.0, "reno", enters="b")], 0.1, unlimited)
+
+
+def test_cross_traffic_counts_in_fairness_only_if_it_crosses_the_measured_link() -> None:
+    """Of two links in a row the second is measured; without a choice the first is."""
+    across = Group("across", [0], 0.0, 0.0, "reno")
+    early = Group("early", [0], 0.0, 0.0, "reno", leaves="b")
+    late = Group("late", [0], 0.0, 0.0, "reno", enters="b")
+    for measured, counted in ((False, {"across", "early"}), (True, {"across", "late"})):
+        network = Network()
+        network.link("a", "b", rate=10)
+        network.link("b", "c", rate=40, measured=measured)
+        assert network.measured == int(measured)
+        found = facts(10e6, 0, 10, [across, early, late], 0.1, network).groups
+        assert {name for name, group in found.items() if group.elastic} == counted
+    explicit = replace(late, elastic=False)
+    assert not facts(10e6, 0, 10, [across, explicit], 0.1, network).groups["late"].elastic
+    with pytest.raises(UserError, match="measured=True needs a rate"):
+        Network().link("a", "b", measured=True)
 
 
 def test_a_scenario_in_a_file_is_the_same_scenario(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -30,6 +31,8 @@ def where(profile: str, jobs: int | None) -> list[str]:
     ~/.config/snakemake.
     """
     ours = PROFILES / profile
+    if ours.name == "slurm" and not shutil.which("sbatch"):
+        raise SystemExit("--profile slurm: this machine has no sbatch: see docs/cluster.md")
     return [
         "--profile",
         str(ours if ours.is_dir() else profile),

@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     --worse-than allows, 130 interrupted."""
     parser = sweep.parser(
         "compare",
-        "Compare a qdisc with mainline's in the demo's workloads.",
+        "Compare a qdisc with mainline's in the demo's workloads: docs/your-own.md.",
         OUT / "compare",
         resume=False,
         operands="--mine 'KIND OPTIONS'",

@@ -51,7 +51,7 @@ def parser(
         "--resume",
         action=argparse.BooleanOptionalAction,
         default=resume,
-        help="keep finished runs, even if sources changed",
+        help=f"keep finished runs ({'yes' if resume else 'no'})",
     )
     return added
 

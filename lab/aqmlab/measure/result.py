@@ -19,6 +19,9 @@ from .metrics import phases, summarize
 
 SCHEMA = 3
 
+#: Share of the link's rate that payload may have: the rest is headers.
+FULL = 0.9
+
 
 def digest(read: logs.Logs) -> str:
     """Return the SHA-256 of the run's final counters.
@@ -92,10 +95,12 @@ def compute(directory: Path, cost: Cost) -> dict[str, Any]:
         "phases": phases(read),
         "programs": programs.ended(recipe, guest),
         "hops": hops,
+        "measured_at": f"{recipe['sample']['netns']} {recipe['sample']['dev']}",
         "warnings": [
             *ecn.warnings(
                 read.ends, recipe, guest, parameters.get("ecn", ecn.OFF), summary["dropped"]
             ),
+            *_no_bottleneck(read.run["facts"]),
             *_userspace(guest),
         ],
         # Retransmission timeouts of all TCP connections over the whole run.
@@ -113,6 +118,18 @@ def compute(directory: Path, cost: Cost) -> dict[str, Any]:
     }
 
 
+def _no_bottleneck(facts: Mapping[str, Any]) -> list[str]:
+    """Return a warning if no flow of TCP gets less than its own link allows."""
+    groups = [group for group in facts["groups"].values() if group["fair_share_bps"]]
+    taken = sum(group["flows"] * group["fair_share_bps"] for group in groups)
+    if not any(group.get("elastic") for group in groups) or taken > FULL * facts["rate_bps"]:
+        return []
+    return [
+        f"all flows together can send {taken / 1e6:.3g} of {facts['rate_bps'] / 1e6:.3g} Mb/s, so "
+        "nothing queues for long: more flows, a lower rate or a higher access makes a bottleneck"
+    ]
+
+
 def _userspace(guest: Mapping[str, Any]) -> list[str]:
     """Return a warning if the kernel did not run its processes as usual."""
     if guest["lab"].get("userspace") != FALLBACK:
@@ -121,7 +138,9 @@ def _userspace(guest: Mapping[str, Any]) -> list[str]:
 
 
 def _describe_group(group: dict[str, Any]) -> str:
-    words = [f"{group['flows']} flows at {group['rtt_ms']:g} ms"]
+    flows, rtt_ms = group["flows"], group["rtt_ms"]
+    # A probe has no round trip.
+    words = [f"{flows} flow{'s' * (flows != 1)}" + (f" at {rtt_ms:g} ms" if rtt_ms else "")]
     if (share := group["share_of_fair"]) is not None:
         words.append(f"{100 * share:.1f} % of the fair share")
     if (loss := group["loss"]) is not None:
@@ -146,14 +165,22 @@ def _describe_group(group: dict[str, Any]) -> str:
     return ", ".join(words)
 
 
+def _tcp(parameters: Mapping[str, Any]) -> str:
+    """Return which TCP the flows have, as the end of the first line."""
+    profile, cc = parameters.get("tcp_profile"), parameters.get("cc", "auto")
+    if not profile:
+        return ""
+    return f", TCP of {profile}" + ("" if cc == "auto" else f" with {cc}")
+
+
 def _describe_goodput(s: dict[str, Any]) -> str:
     """Return how the flows share the link, as the end of the line about its utilization."""
     words, goodput, fair = "", s["goodput_bps"], s["fair_share_bps"]
     if goodput and fair:
         words += (
-            f", goodput {goodput['mean'] / 1e6:.3f} of {fair / 1e6:.3f} Mb/s "
-            f"({goodput['min'] / 1e6:.3f} to {goodput['max'] / 1e6:.3f}), "
-            f"sd / fair share {100 * s['sd_over_fair_share']:.1f} %"
+            f", goodput of a flow {goodput['mean'] / 1e6:.3f} "
+            f"({goodput['min'] / 1e6:.3f} to {goodput['max'] / 1e6:.3f}; "
+            f"fair {fair / 1e6:.3f}) Mb/s, sd / fair share {100 * s['sd_over_fair_share']:.1f} %"
         )
     return words if s["jain"] is None else f"{words}, Jain {s['jain']:.4f}"
 
@@ -164,13 +191,19 @@ def describe(result: dict[str, Any]) -> str:
     delay = s["queue_delay_ms"]
     lines = [
         f"{result['scenario']}, {result['qdisc']}, seed {result['seed']}, "
-        f"{result['clock']} clock, kernel {result['kernel']}",
+        f"{result['clock']} clock, kernel {result['kernel']}{_tcp(result['parameters'])}",
         f"  utilization {100 * s['utilization']:.1f} %{_describe_goodput(s)}",
         f"  queue delay mean {delay['mean']:.2f}, p50 {delay['p50']:.2f}, p95 "
         f"{delay['p95']:.2f}, p99 {delay['p99']:.2f} ms; {s['dropped']} dropped, "
         f"{'an unknown number' if s['marked'] is None else s['marked']} marked, "
         f"{s['sent']} sent, {result['timeouts']} timeouts",
     ]
+    if len(result["hops"]) > 1:
+        lines += [
+            f"  at {hop}{' (measured)' * (hop == result['measured_at'])}: "
+            f"{counts['offered']} packets, {counts['lost']} dropped"
+            for hop, counts in result["hops"].items()
+        ]
     groups = result["groups"]
     lines += [f"  warning: {text}" for text in result["warnings"]]
     lines += programs.describe(result["programs"], groups)

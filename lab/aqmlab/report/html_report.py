@@ -150,7 +150,10 @@ def write(path: Path, sections: Sequence[Section]) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit status: 0, 1 if a run is incomplete, 2 if the arguments are wrong."""
     parser = Parser(
-        "report", "Draw any run or runs as one HTML file.", "DIR...", "--out mine.html out/compare"
+        "report",
+        "Draw any run or runs as one HTML file: docs/scenarios.md.",
+        "DIR...",
+        "--out mine.html out/compare",
     )
     parser.add_argument(
         "directories",

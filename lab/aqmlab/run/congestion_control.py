@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from aqmlab import ROOT
-from aqmlab.exceptions import unknown
+from aqmlab.exceptions import UserError, unknown
 from labkit import outside
 
 from .guest_kernel import DEFAULT
@@ -42,6 +42,11 @@ def check(recipe: Recipe, *, here: bool, modules: Sequence[Path] = ()) -> None:
     names = known().union(*(outside.names(folder, "tcp_") for folder in modules))
     names |= set(HERE.read_text().split()) if here and HERE.exists() else set()
     for cc in _used(recipe):
+        if "," in cc:
+            raise UserError(
+                f"cc: {cc} given, needs one congestion control; several of them share a link in "
+                f"scenario mixed, --set mix={cc}"
+            )
         if cc not in names:
             raise unknown("congestion control", cc, names)
 

@@ -134,8 +134,21 @@ def _way(network: Network, group: Group) -> list[Crossing]:
     ]
     way = [crossing for crossing in data if network.direction(crossing).rate_bps]
     if not way:
-        raise UserError(f"group {group.name}: no link on its way has a rate; give one a rate")
+        ends = (group.enters or network.nodes[0], group.leaves or network.nodes[-1])
+        raise UserError(
+            f"group {group.name}: no link from {ends[0]} to {ends[1]} has a rate; give one a rate, "
+            "or let the group enter and leave elsewhere"
+        )
     return way
+
+
+def _elastic(network: Network, group: Group) -> bool:
+    """Return whether a group's flows count in metrics of fairness, by default if they cross the
+    link that is measured."""
+    if group.elastic is not None:
+        return group.elastic
+    path = network.path(group.enters, group.leaves)
+    return network.measured in {crossing.number for crossing in path}
 
 
 def _active(demand: _Demand, from_s: float, to_s: float) -> bool:
@@ -161,6 +174,7 @@ def facts(
     demands = _demands(groups, step_s)
     network = network or default_network(rate_bps, groups)
     ways = {demand.name: _way(network, demand.group) for demand in demands}
+    counted = {demand.name for demand in demands if _elastic(network, demand.group)}
     rates = {hop: network.direction(hop).rate_bps for way in ways.values() for hop in way}
     edges = {begin_s, end_s}
     for demand in demands:
@@ -181,7 +195,7 @@ def facts(
         for demand in active:
             fair[demand.name] += share_of[demand.name] * (to_s - from_s)
             seconds[demand.name] += to_s - from_s
-        elastic = [d for d in active if d.group.elastic]
+        elastic = [d for d in active if d.name in counted]
         flows = sum(d.flows for d in elastic)
         total = sum(d.flows * share_of[d.name] for d in elastic)
         phases.append(
@@ -192,7 +206,7 @@ def facts(
                 total / flows if flows else 0.0,
             )
         )
-    elastic = [d for d in demands if d.group.elastic]
+    elastic = [d for d in demands if d.name in counted]
     time = math.fsum(d.flows * seconds[d.name] for d in elastic)
     total = math.fsum(d.flows * fair[d.name] for d in elastic)
     return Facts(
@@ -205,7 +219,7 @@ def facts(
                 flows=d.flows,
                 rtt_ms=d.rtt_ms,
                 fair_share_bps=fair[d.name] / seconds[d.name] if seconds[d.name] else 0.0,
-                elastic=d.group.elastic,
+                elastic=d.name in counted,
                 from_s=d.from_s,
                 to_s=d.to_s,
             )

@@ -72,7 +72,7 @@ def bulk(
                 reverse=reverse,
                 demand_bps=access_bps or math.inf,
                 payload=settings.payload,
-                elastic=not reverse,
+                elastic=False if reverse else None,
                 from_s=from_s,
                 to_s=to_s,
             )

@@ -22,7 +22,8 @@ class Group:
     counted_in: another group to which the metrics add these flows; "": none
     demand_bps: most that one flow would send, including headers; inf: no limit
     payload: share of payload in its packets, 0..1
-    elastic, from_s, to_s: see fair_shares.GroupFacts
+    elastic: see fair_shares.GroupFacts; None: if it crosses the link that is measured
+    from_s, to_s: see fair_shares.GroupFacts
     settled_s: end of the phase that begins with its start; None if no phase ends
     """
 
@@ -40,7 +41,7 @@ class Group:
     counted_in: str = ""
     demand_bps: float = math.inf
     payload: float = 1.0
-    elastic: bool = True
+    elastic: bool | None = None
     from_s: float | None = None
     to_s: float | None = None
     settled_s: float | None = None

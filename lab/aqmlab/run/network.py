@@ -37,6 +37,7 @@ class Network:
     """Links between named nodes. Sources enter at a node, and have their sinks in another one."""
 
     links: list[Link] = field(default_factory=list)
+    chosen: int | None = None
 
     def link(
         self,
@@ -55,6 +56,7 @@ class Network:
         delay_back: float | None = None,
         jitter_back: float | None = None,
         loss_back: float | None = None,
+        measured: bool = False,
     ) -> None:
         """Add a link, which has both directions.
 
@@ -66,6 +68,8 @@ class Network:
         both: the rate and the qdisc apply from far to near, too
         rate_back, qdisc_back, delay_back, jitter_back, loss_back: from far to near instead. Without
             them the rate has no limit, and the rest is as from near to far
+        measured: the queue for this link is the one that the result is about; by default that of
+            the first link with a rate and the qdisc that the run studies
         """
         self._check(near, far)
         if both and (rate_back is not None or qdisc_back is not None):
@@ -90,6 +94,12 @@ class Network:
             "loss": loss_back,
         }
         changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+        if measured:
+            if not there.rate_bps or there.qdisc is not None:
+                raise UserError(
+                    f"network: link {near} to {far}: measured=True needs a rate, and no qdisc"
+                )
+            self.chosen = len(self.links)
         self.links.append(Link(near, far, there, replace(back, **changes)))
 
     def _check(self, near: str, far: str) -> None:
@@ -142,10 +152,11 @@ class Network:
 
     @property
     def measured(self) -> int:
-        """The number of the first link with a rate and the studied qdisc, which is sampled.
-
-        Raises UserError if there is none.
+        """The number of the link whose queue is sampled, see link(). Raises UserError if there is
+        none.
         """
+        if self.chosen is not None:
+            return self.chosen
         for number, link in enumerate(self.links):
             if link.there.rate_bps and link.there.qdisc is None:
                 return number

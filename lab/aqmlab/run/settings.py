@@ -185,7 +185,12 @@ class Settings:
     clock: str
 
     def number(self, name: str) -> float:
-        """Return a parameter in its unit."""
+        """Return a parameter in its unit. Raises UserError if the scenario does not have it."""
+        if name not in self.values:
+            raise UserError(
+                f"the scenario has no parameter {name}, which its flows need: add it to its "
+                "parameters, as netns-scenarios/scenarios/dumbbell.py does"
+            )
         return float(self.values[name])
 
     def count(self, name: str) -> int:
