@@ -59,6 +59,17 @@
  * The last packet of the buffer is never discarded, so parents never see a count of 0
  * that a dequeue does not explain. docs/tdrr-target.md compares it with a short buffer.
  *
+ * drop_cut is our addition, and off by default. By the rule, a flow that lost a packet
+ * keeps the highest throughput until its sender has slowed down for a while. So it loses
+ * several packets of one window, and the other flows grow meanwhile. With drop_cut a drop
+ * counts:
+ *
+ *	if a queue loses its only packet, its throughput falls by the part drop_cut
+ *
+ * A queue that still holds packets keeps its throughput. Without this condition, a flow
+ * that ignores losses would have a low throughput and push out the others.
+ * docs/results/dropcut.md compares both rules.
+ *
  * Parameters, their units and ranges: TC_TDRR_OPTIONS.
  */
 
@@ -214,6 +225,8 @@ static struct sk_buff *tdrr_remove(struct Qdisc *sch, struct tdrr_flow *flow)
 
 	if (!flow->fq.head) {
 		throughput_index_del(&q->vars.by_throughput, &flow->sent);
+		if (unlikely(q->params.drop_cut))
+			throughput_score_cut(&flow->sent, q->params.drop_cut);
 		tdrr_emptied(q, flow);
 	}
 	return skb;

@@ -533,6 +533,37 @@ static void heat_is_a_logarithm_of_the_throughput(void)
 	unit_ok(never, "a queue that has sent nothing is as cold as a decayed one");
 }
 
+/* In units, rounded; in the index it is where a queue that sent so little is. */
+static void a_cut_takes_its_part(void)
+{
+	static struct throughput_index ti;
+	bool left = true, placed = true, none = true;
+	u64 now = 1, units;
+	double want;
+	int i;
+
+	init_index(&ti, &(struct queue) {}.score, 1, 100000, now);
+	for (i = 0; i < 100000; i++) {
+		u32 part = unit_random() >> unit_below(32);
+		struct queue q = {};
+
+		now += unit_random() % (unit_below(100) ? ti.clock.length : 1ULL << 40);
+		count(&ti, &q, 1 + unit_below(1 << (1 + unit_below(30))), now);
+		units = q.score.units;
+		want = units - ldexp(units, -32) * part;
+		throughput_score_cut(&q.score, part);
+		left &= fabs(q.score.units - want) <= 1 + ldexp(units, -40);
+		placed &= throughput_score_heat(&q.score) == (u16)(oracle_bucket(&ti, &q) - 1);
+		q.score.units = 1;
+		throughput_score_cut(&q.score, U32_MAX);
+		throughput_score_cut(&q.score, U32_MAX);
+		none &= q.score.units <= 1;
+	}
+	unit_ok(left, "a cut takes its part of a throughput");
+	unit_ok(placed, "and moves it to its bucket");
+	unit_ok(none, "a single unit stays or goes");
+}
+
 static void packets_without_bytes_add_nothing(void)
 {
 	static struct throughput_index ti;
@@ -617,6 +648,7 @@ UNIT_TESTS
 	a_time_before_the_last_one_is_the_last_one();
 	a_steady_rate_reads_as_itself();
 	heat_is_a_logarithm_of_the_throughput();
+	a_cut_takes_its_part();
 	packets_without_bytes_add_nothing();
 	a_score_saturates();
 }

@@ -403,6 +403,14 @@ static inline void throughput_index_del(struct throughput_index *ti,
 			       throughput_index_bucket(ti, score));
 }
 
+/* Take @part / 2^32 of its throughput from a queue that is not in the index. */
+static inline void throughput_score_cut(struct throughput_score *score, u32 part)
+{
+	score->units -= mul_u64_u32_shr(score->units, part, 32);
+	if (score->units)
+		score->bucket = __throughput_index_place(score->units, score->half_life);
+}
+
 /* Move all queues of octave @o of the ring to the spent ones. */
 static inline void __throughput_index_spend(struct throughput_index *ti, u32 o)
 {

@@ -23,7 +23,9 @@
 	_(x, TCA_TDRR_TARGET, target, TIME, "", 0, TDRR_MAX_TARGET, 0, \
 	  "delay above which each queue loses a packet every 100 ms; 0: off") \
 	_(x, TCA_TDRR_ECN, ecn, FLAG, "", 0, 1, 0, \
-	  "with target: mark packets instead of dropping them, if they support ECN")
+	  "with target: mark packets instead of dropping them, if they support ECN") \
+	_(x, TCA_TDRR_DROP_CUT, drop_cut, FRACTION, "", 0, 4294967295, 0, \
+	  "part of its throughput that a queue loses with its only packet; 0: off")
 
 enum {
 	TCA_TDRR_UNSPEC,

@@ -26,6 +26,7 @@ KIND = Kind(
             raw=[1000001],
         ),
         flag("ecn"),
+        Option("drop_cut", "0", "0 to 1", {"0.3": 0.3, "1": 1, "0": 0}, bad="-1 2 x"),
     ],
     idle={
         **flow_buffer.IDLE,

@@ -156,6 +156,7 @@ class Tdrr(SharedBuffer):
     went_first: number of times that one did
     delay: the estimate for target, or None
     ecn: signals are marks, where packets allow it
+    drop_cut: part of its throughput that a queue loses with its only packet
     target_drop, marked: signals that were drops, and marks
     signals: time of the last signal of each queue, s
     overdue: signals that no queue could get
@@ -173,6 +174,7 @@ class Tdrr(SharedBuffer):
         target: float | None = None,
         least: int = 0,
         ecn: bool = False,
+        drop_cut: float = 0.0,
     ) -> None:
         super().__init__(limit=limit, quantum=quantum, memory_limit=memory_limit)
         self.time_constant = time_constant
@@ -181,6 +183,7 @@ class Tdrr(SharedBuffer):
         self.target_drop = 0
         self.delay = Delay(target, least) if target else None
         self.ecn = ecn
+        self.drop_cut = drop_cut
         self.signals: dict[int, float] = {}
         self.overdue = 0
         self.marked = 0
@@ -214,8 +217,15 @@ class Tdrr(SharedBuffer):
             raise Refusal(f"the kernel discarded from {dict(+lost)}, the highest are {tops}")
         lost[chosen] -= 1
         self.discard_front(chosen, cause)
+        self._cut(chosen)
         self.victims += chosen != self.last_victim
         self.last_victim = chosen
+
+    def _cut(self, number: int) -> None:
+        """Let a drop from a queue count, if it was its only packet."""
+        queue = self.queues[number]
+        if not queue.packets:
+            queue.sent *= 1 - self.drop_cut
 
     def _goes_first(self, number: int, now: float, went: bool) -> bool:
         """Return whether a queue is hastened; where both are right, ``went``, as the kernel."""
@@ -290,6 +300,7 @@ class Tdrr(SharedBuffer):
         else:
             self.dropped_bytes += queue.packets.popleft().size
             queue.dropped += 1
+            self._cut(got)
             self.target_drop += 1
 
     def dequeue(self, now: float, got: int | None = None) -> Packet | None:

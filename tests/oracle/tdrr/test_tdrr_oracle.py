@@ -89,6 +89,7 @@ class Case:
     memory_limit: int = 32 << 20
     changes: tuple[Op, ...] = ()
     sparse: bool = False
+    drop_cut: float = 0.0
 
     def operations(self) -> list[Op]:
         """Return the operations, drawn from the seed.
@@ -133,6 +134,7 @@ class Case:
         options = f"limit {self.limit} quantum {self.quantum} flows 1024 nosplit_gso"
         options += f" time_constant {self.time_constant_ms}ms memory_limit {self.memory_limit}"
         options += " sparse" if self.sparse else ""
+        options += f" drop_cut {self.drop_cut}" if self.drop_cut else ""
         before = BIG_MTU if max(self.sizes) > (1514, 0) else ()
         lines = [op.line() for op in self.operations()]
         return Trace(f"tdrr {options}", lines, classes=True, before=before)
@@ -144,6 +146,7 @@ class Case:
             memory_limit=self.memory_limit,
             time_constant=self.time_constant_ms / 1e3,
             sparse=self.sparse,
+            drop_cut=self.drop_cut,
         )
 
 
@@ -185,6 +188,8 @@ CASES = [
     Case("GSO, few slots", 20, 1514, 8, GSO, 1.2, seed=19),
     Case("sparse", 40, 1514, 8, MIXED, 1.5, seed=20, sparse=True),
     Case("sparse, small quantum", 30, 300, 20, MIXED, 1.0, 10, seed=21, sparse=True),
+    Case("drop_cut", 10, 1514, 30, MIXED, 1.5, seed=22, drop_cut=0.3),
+    Case("drop_cut, all of it", 10, 1514, 30, MIXED, 1.5, 100, seed=23, drop_cut=1.0),
     Case("resets", 20, 1514, 8, MIXED, 2.0, seed=16, changes=(Op("r"),) * 12),
 ]
 
