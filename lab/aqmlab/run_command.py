@@ -259,7 +259,7 @@ def _run(args: argparse.Namespace) -> None:
         host_requirements.check(recipe)
     else:
         _checked(engines.check, Request(["true"], clock=clock, seed=args.seed, **lab_options))
-        if execute.counted(asked, lab_options):
+        if unchanged_kernel.counted(clock, lab_options):
             unchanged_kernel.check(recipe)
     directory = args.out or default_out(found, asked)
     with run_directory.claimed(directory, asked) as place:

@@ -22,13 +22,13 @@ from typing import Any, BinaryIO
 
 from aqmlab import ROOT
 from aqmlab.exceptions import RunError
-from labkit import bundle, engines, icount
+from labkit import bundle, engines
 from labkit.errors import EXIT_UNAVAILABLE, LabError
 from labkit.orders import PROGRAMS_IN_GUEST
 from labkit.request import Request
 from labkit.toolchain import compiler
 
-from . import outcome, run_directory
+from . import outcome, run_directory, unchanged_kernel
 from .commands import LIST, REPORT, Commands
 from .fair_shares import Facts
 from .recipe import Recipe
@@ -47,14 +47,6 @@ PR_SET_PDEATHSIG = 1
 # what the programs do before it makes no difference.
 FIRST_NS = 1_000_000_000
 TURN_NS = 50_000_000
-
-#: The same times if instructions take virtual time: a kernel boots in some seconds, and tc takes
-#: some milliseconds.
-COUNTED_FIRST_NS = 11_000_000_000
-COUNTED_TURN_NS = 500_000_000
-
-#: Real seconds for each virtual second of such a run, on a crowded machine.
-COUNTED_LIMIT = 60
 
 #: Real seconds in which a program may compute without a look at the virtual clock. A crowded
 #: machine may need a minute to start an interpreter.
@@ -210,11 +202,6 @@ def _sockets(recipe: Recipe) -> tuple[int, int]:
     return version, SOCKETS_PER_FLOW * (len(recipe.flows) + len(recipe.programs))
 
 
-def counted(asked: Mapping[str, Any], lab_options: Mapping[str, Any]) -> bool:
-    """Return whether instructions take virtual time in the guest of a run."""
-    return engines.table(lab_options.get("engine", "uml"), asked["clock"]) == "cloud"
-
-
 def _request(
     recipe: Recipe,
     asked: Mapping[str, Any],
@@ -224,8 +211,8 @@ def _request(
     """Return the request for a guest that carries out the commands, which are written."""
     # Boot, set-up, and no more than the slowest machine would need.
     wall = asked["clock"] == "wall"
-    by_count = counted(asked, lab_options)
-    first, turn = (COUNTED_FIRST_NS, COUNTED_TURN_NS) if by_count else (FIRST_NS, TURN_NS)
+    counted = unchanged_kernel.counted(asked["clock"], lab_options)
+    first, turn = unchanged_kernel.TIMES_NS if counted else (FIRST_NS, TURN_NS)
     turns = [] if wall else ["--first", str(first), "--turn", str(turn)]
     files = (commands.shown(name) for name in (LIST, REPORT))
     seconds = recipe.duration_ms / 1000
@@ -234,11 +221,11 @@ def _request(
         clock=asked["clock"],
         seed=asked["seed"],
         memory=f"{recipe.memory_gib}G",
-        time_limit=300 + seconds * (1 if wall else COUNTED_LIMIT if by_count else 2),
+        time_limit=300 + seconds * (1 if wall else unchanged_kernel.LIMIT if counted else 2),
         stall_limit=STALL_S,
         sockets=_sockets(recipe),
         share=[commands.directory, *map(Path, recipe.share)],
-        inputs=commands.inputs() if by_count else {},
+        inputs=commands.inputs() if counted else {},
         # Programs of the host need the host's files.
         own_root=recipe.generator == "flowgen" and not recipe.programs,
         **lab_options,
@@ -246,10 +233,10 @@ def _request(
 
 
 @contextlib.contextmanager
-def _bar(recipe: Recipe, steps: int) -> Iterator[Callable[[float], None] | None]:
+def _bar(recipe: Recipe, steps: int, counted: bool) -> Iterator[Callable[[float], None] | None]:
     """Show on a terminal how much of a run is over, if it takes long. Yield what is to be told the
-    guest's seconds since its boot; None elsewhere."""
-    if not sys.stderr.isatty():
+    guest's seconds since its boot; None elsewhere, and if QEMU does not show the guest's clock."""
+    if not sys.stderr.isatty() or counted:
         yield None
         return
     from tqdm import tqdm  # a run of half a second does without
@@ -284,11 +271,11 @@ def run(
             here = [sys.executable, "-P", "-m", "aqmlab.run.here", str(directory)]
             status, said = _here(here, log)
         else:
-            there = Path(icount.shared(0)) if counted(asked, lab_options) else None
+            there = unchanged_kernel.directory(asked["clock"], lab_options)
             commands = Commands(directory, recipe.as_json(), in_guest, there=there)
             commands.write()
             request = _request(recipe, asked, commands, lab_options)
-            with _bar(recipe, len(commands.steps())) as watch:
+            with _bar(recipe, len(commands.steps()), counted=bool(there)) as watch:
                 status, said, lab = _in_lab(replace(request, watch=watch), log)
             if not status:
                 try:

@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Refuse what a kernel without modules of ours, in a guest without files of the host, cannot do."""
+"""Runs in a guest that sees no file of the host, whose kernel has no module of ours.
+
+There instructions take virtual time: see labkit/icount.py.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
 from aqmlab.exceptions import UserError
 from aqmlab.qdiscs import names
+from labkit import engines, icount
 
 from .congestion_control import OURS as CONTROLS
 from .recipe import Recipe
@@ -12,6 +20,22 @@ from .recipe import Recipe
 HOW = "--engine qemu --clock virtual"
 #: Kinds of the lab's own modules.
 LAB_KINDS = ("tracelink",)
+
+#: Start times by the guest's clock, ns after boot: of the first program, and between two programs.
+#: A kernel boots in some seconds, and tc takes some milliseconds.
+TIMES_NS = 11_000_000_000, 500_000_000
+#: Real seconds for each virtual second of such a run, on a crowded machine.
+LIMIT = 60
+
+
+def counted(clock: str, lab_options: Mapping[str, Any]) -> bool:
+    """Return whether instructions take virtual time in the guest of a run."""
+    return engines.table(lab_options.get("engine", "uml"), clock) == "cloud"
+
+
+def directory(clock: str, lab_options: Mapping[str, Any]) -> Path | None:
+    """Return the place of a run's directory in its guest, if it is not the host's."""
+    return Path(icount.shared(0)) if counted(clock, lab_options) else None
 
 
 def check(recipe: Recipe) -> None:
