@@ -58,12 +58,20 @@ def kit(what: str) -> Path:
     return KIT
 
 
+def programs() -> tuple[Extras, Path] | None:
+    """Return the guest's programs and the directory of init; None without a bundle."""
+    if BUNDLE is None:
+        return None
+    return Extras(BUNDLE / "tc", BUNDLE / "bin", BUNDLE / "bin"), BUNDLE
+
+
 def parts(name: str, flavour: str) -> tuple[Kernel, Path, Extras, Path] | None:
     """Return kernel, module tree, programs and the directory of init; None without a bundle.
 
     Raises LabError for what only a checkout can build.
     """
-    if BUNDLE is None:
+    given = programs()
+    if BUNDLE is None or given is None:
         return None
     known = manifest()
     place = BUNDLE
@@ -75,8 +83,7 @@ def parts(name: str, flavour: str) -> tuple[Kernel, Path, Extras, Path] | None:
             "checkout of the source builds others, see docs/lab.md"
         )
     kernel = described(place, name, flavour)
-    programs = Extras(BUNDLE / "tc", BUNDLE / "bin", BUNDLE / "bin")
-    return kernel, place / "modules", programs, BUNDLE
+    return kernel, place / "modules", *given
 
 
 def described(place: Path, name: str, flavour: str) -> Kernel:

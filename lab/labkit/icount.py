@@ -20,7 +20,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from . import images, initramfs, modules, outside, process
+from . import bundle, images, initramfs, modules, process
 from .errors import LabError, need
 from .job import job_directory, parse_size
 from .kernels import Kernel
@@ -186,9 +186,9 @@ def collect(request: Request, job: Path) -> None:
 def run(request: Request, capture: bool) -> Result:
     """Boot a kernel for REQUEST and follow it to its end."""
     kernel = images.ensure(request.kernel)
-    extras = outside.ensure_plugins(())
-    helpers = modules.ensure_helpers()
+    extras, helpers = bundle.programs() or (modules.ensure_extras(), modules.ensure_helpers())
     base = initramfs.ensure_base(kernel, extras, helpers / "init")
+    leash = helpers / "leash.so"  # a wheel has none
     values = facts(request, kernel) | {"qemu": qemu_version()}
     with job_directory(request.memory) as job:
         orders_of(request, values).write(job / "orders")
@@ -199,7 +199,7 @@ def run(request: Request, capture: bool) -> Result:
             command_line(kernel, request),
             job,
             request,
-            {"LD_PRELOAD": str(helpers / "leash.so")},
+            {"LD_PRELOAD": str(leash)} if leash.exists() else {},
             capture,
             collect=lambda: collect(request, job),
         )

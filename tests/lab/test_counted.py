@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from aqmlab.run import unchanged_kernel
+from aqmlab.run.steps import Failure
 from labkit import engines, icount, images, process, records
 from labkit.errors import LabError
 from labkit.request import Request, Result
@@ -85,6 +87,13 @@ def test_guest_cannot_write_outside_its_directories(
     monkeypatch.setattr(icount, "sent", lambda _: iter([("/run/share0/../x", b"")]))
     with pytest.raises(LabError, match="sent /run/share0/"):
         icount.collect(request(share=[tmp_path]), tmp_path)
+
+
+def test_busy_processor_fails_a_run() -> None:
+    assert unchanged_kernel.busy("", 1000) == {}
+    assert unchanged_kernel.busy("31.00 27.00\n", 20_000) == {"busy": 0.1}
+    with pytest.raises(Failure, match="busy for 70 % of the run"):
+        unchanged_kernel.busy("31.00 15.00\n", 20_000)
 
 
 @contextlib.contextmanager

@@ -13,6 +13,8 @@ COUNTERS = ("/proc/net/dev", "/proc/net/netstat", "/proc/net/snmp", "/proc/net/s
 
 #: Files of the machine: the kernel's release and build, and what each CPU dropped.
 SOFTNET = "/proc/net/softnet_stat"
+#: Seconds since boot, and seconds that the processor was idle.
+UPTIME = "/proc/uptime"
 VERSIONS = ("/proc/sys/kernel/osrelease", "/proc/version", SOFTNET)
 
 #: Files of loaded modules; those that are built in have no initstate, and some have no version.

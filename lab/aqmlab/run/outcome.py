@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from . import run_directory
+from . import run_directory, unchanged_kernel
 from .commands import AFTER, BEFORE, REPORT, SHOWN_JSON, TC, Commands
 from .counters import (
     COUNTERS,
+    UPTIME,
     VERSIONS,
     device_counters,
     discards,
@@ -73,12 +74,14 @@ def _facts(
     counters = [
         {ns: _counters(shown, run.netns(ns)) for ns in namespaces} for shown in (before, after)
     ]
+    busy = unchanged_kernel.busy(after.get(("-", UPTIME), ""), run.recipe["duration_ms"])
     release, build, softnet = (after["-", path] for path in VERSIONS)
     qdiscs = {ns: qdisc_counters((folder / f"qdiscs-{ns}").read_text()) for ns in namespaces}
     return {
         "kernel": release.strip(),
         "build": build.strip(),
         "lab": dict(sorted(lab.items())),
+        **busy,
         "modules": module_versions(after),
         "tc": (folder / TC).read_text().strip(),
         "received_ce": {ns: each["received_ce"] for ns, each in counters[1].items()},

@@ -16,6 +16,7 @@ from labkit import engines, icount
 
 from .congestion_control import OURS as CONTROLS
 from .recipe import Recipe
+from .steps import Failure
 
 HOW = "--engine qemu --clock virtual"
 #: Kinds of the lab's own modules.
@@ -24,6 +25,10 @@ LAB_KINDS = ("tracelink",)
 #: Start times by the guest's clock, ns after boot: of the first program, and between two programs.
 #: A kernel boots in some seconds, and tc takes some milliseconds.
 TIMES_NS = 11_000_000_000, 500_000_000
+#: Seconds for which the processor is busy before the first program.
+BOOT_S = 2
+#: The largest share of a run's time for which it may be busy.
+BUSIEST = 0.6
 #: Real seconds for each virtual second of such a run, on a crowded machine.
 LIMIT = 60
 
@@ -36,6 +41,25 @@ def counted(clock: str, lab_options: Mapping[str, Any]) -> bool:
 def directory(clock: str, lab_options: Mapping[str, Any]) -> Path | None:
     """Return the place of a run's directory in its guest, if it is not the host's."""
     return Path(icount.shared(0)) if counted(clock, lab_options) else None
+
+
+def busy(uptime: str, duration_ms: int) -> dict[str, float]:
+    """Return the share of a run's time for which the guest's processor was busy, in a dictionary.
+
+    uptime: text of /proc/uptime after the run; empty in a guest whose instructions take no time
+    Raises Failure if the processor, and not the link, may have set the pace.
+    """
+    if not uptime:
+        return {}
+    total, idle = map(float, uptime.split())
+    share = max(0.0, total - idle - BOOT_S) / (duration_ms / 1000)
+    if share > BUSIEST:
+        raise Failure(
+            f"the guest's processor was busy for {100 * share:.0f} % of the run, allowed: "
+            f"{100 * BUSIEST:.0f} %. With {HOW} instructions take time, so packets waited for "
+            "the processor: give a lower rate or fewer flows"
+        )
+    return {"busy": round(share, 3)}
 
 
 def check(recipe: Recipe) -> None:
