@@ -17,8 +17,10 @@ import pytest
 
 from aqmlab.compare import (
     command,
+    demo,
     demo_workloads,
     regression,
+    sweep_job,
     variants,
     verdicts,
     wanted,
@@ -29,6 +31,7 @@ from aqmlab.report.load_runs import Run, Section
 from aqmlab.run.params import resolve
 from aqmlab.run.scenario import compose, find
 from aqmlab.run.settings import Settings
+from labkit.request import Request, Result
 
 ROOT = Path(__file__).resolve().parents[2]
 #: A set with one workload, of a scenario with settings.
@@ -117,6 +120,7 @@ def test_a_verdict_needs_all_seeds_and_a_difference_that_counts(
         (["--mine", "pfifo limit {limit}", "--set", "limit"], "needs NAME=VALUE"),
         (["--mine", "pfifo", "--workload", "dumbell"], "did you mean dumbbell"),
         (["--mine", "pfifo", "--seeds", "1"], "an interval needs 2"),
+        (["--mine", "pfifo", "--engine", "qemuu"], 'no engine "qemuu": did you mean qemu'),
         (
             ["--mine", "pfifo", "--set", "cc=vgas,reno"],
             'no congestion control "vgas": did you mean',
@@ -157,6 +161,39 @@ def test_each_workload_has_mainlines_baselines_unless_others_are_named() -> None
         named = wanted.others_in(workload, ["tdrr", "choke", "pfifo limit {buffer}"])
         assert [one.name for one in named] == ["tdrr", "choke", "pfifo limit {buffer}"]
         assert named[2].qdisc(7) == "pfifo limit 7"
+
+
+@pytest.mark.parametrize("kernels", [[], ["a"], ["a", "b"]])
+def test_engine_and_kernel_reach_every_run_and_the_check(
+    kernels: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Request] = []
+    jobs: dict[str, sweep_job.Job] = {}
+
+    def boot(request: Request, **_: object) -> Result:
+        asked.append(request)
+        return Result(0, tmp_path)
+
+    def run(
+        _args: object, _prog: object, made: dict[str, sweep_job.Job], _about: object
+    ) -> list[Section]:
+        jobs.update(made)
+        return []
+
+    monkeypatch.setattr(wanted.engines, "run", boot)
+    monkeypatch.setattr(demo, "run_and_report", run)
+    given = [word for kernel in kernels for word in ("--kernel", kernel)]
+    given += ["--mine", "pfifo", "--engine", "qemu"]
+    given += [] if len(kernels) > 1 else ["--against", "pie"]
+    command.main([*given, "--workload", "dumbbell", "--out", str(tmp_path)])
+    assert {request.kernel for request in asked} == {*(kernels or [""])}
+    assert {(request.engine, request.clock) for request in asked} == {("qemu", "virtual")}
+    assert "/run/aqm/bin/tc qdisc del dev lo root" in asked[0].command[-1]
+    found = {tuple(job.words[job.words.index("--engine") :][:4]) for job in jobs.values()}
+    if kernels:
+        assert found == {("--engine", "qemu", "--kernel", kernel) for kernel in kernels}
+    assert jobs
+    assert all(job.words[job.words.index("--engine") + 1] == "qemu" for job in jobs.values())
 
 
 def test_a_setting_makes_a_variant_of_each_value() -> None:

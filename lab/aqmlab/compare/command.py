@@ -57,6 +57,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         help="run on it, or compare several: docs/your-kernel.md",
     )
     parser.add_argument(
+        "--engine", default="", metavar="qemu", help="run kernels as Debian ships them"
+    )
+    parser.add_argument(
         "--against",
         default="",
         metavar="KIND,...",
@@ -126,7 +129,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             if args.base
             else {}
         )
-        check_options([job.words[2] for job in jobs.values()], args.module, args.kernel or [""])
+        lines = [job.words[2] for job in jobs.values()]
+        check_options(lines, args.module, args.kernel or [""], args.engine)
     except UserError as error:
         print(f"compare: {error}", file=sys.stderr)
         return 2

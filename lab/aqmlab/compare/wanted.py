@@ -15,6 +15,7 @@ from aqmlab.qdiscs.metadata import all_metadata
 from aqmlab.run.objects import Interface
 from aqmlab.run.queues import queue
 from aqmlab.run.render import qdisc_lines
+from aqmlab.run.steps import in_guest
 from labkit import engines, outside, trees
 from labkit.errors import LabError
 from labkit.request import Request
@@ -75,20 +76,30 @@ def on_kernels(
 
 
 def check_options(
-    lines: Sequence[str], modules: Sequence[Path], kernels: Sequence[str] = ("",)
+    lines: Sequence[str],
+    modules: Sequence[Path],
+    kernels: Sequence[str] = ("",),
+    engine: str = "",
 ) -> None:
     """Boot each kernel and add each qdisc to a device. Raises UserError with tc's complaint."""
+    tc = in_guest("tc") if engine == "qemu" else "tc"  # busybox's shell would run its own
     script = ["exec 2>&1"]
     for line in dict.fromkeys(lines):
         commands = [
-            f"tc {command}" for command in qdisc_lines(queue(Interface("", "lo"), "root", line))
+            f"{tc} {command}" for command in qdisc_lines(queue(Interface("", "lo"), "root", line))
         ]
         script += [
             f"{command} || {{ echo {shlex.quote(command)}; exit 1; }}" for command in commands
         ]
-        script += ["tc qdisc del dev lo root"]
+        script += [f"{tc} qdisc del dev lo root"]
     for kernel in kernels:
-        request = Request(["sh", "-c", "\n".join(script)], modules=modules, kernel=kernel)
+        request = Request(
+            ["sh", "-c", "\n".join(script)],
+            engine=engine or Request.engine,
+            clock="virtual",
+            modules=modules,
+            kernel=kernel,
+        )
         try:
             booted = engines.run(request, capture=True)
         except LabError as error:
@@ -126,6 +137,8 @@ def wanted_runs(
             outside.check(path)
         except LabError as error:
             raise UserError(str(error)) from error
+    if args.engine not in ("", *engines.ENGINES):
+        raise unknown("engine", args.engine, engines.ENGINES)
     if not args.mine.split():
         raise UserError('--mine: needs a kind, as in --mine "pfifo limit {buffer}"')
     kind = args.mine.split()[0]
@@ -151,10 +164,11 @@ def wanted_runs(
             "--kernel: several are compared with each other, so leave out --against, "
             "--base and --set"
         )
-    kernel = ["--kernel", *args.kernel] if len(args.kernel) == 1 else []
+    engine = ["--engine", args.engine] if args.engine else []
+    kernel = [*engine, "--kernel", *args.kernel] if len(args.kernel) == 1 else engine
     words = [word for path in args.module for word in ("--module", str(path.resolve()))]
     if len(args.kernel) > 1:
-        return on_kernels(args, workloads, args.mine, words)
+        return on_kernels(args, workloads, args.mine, [*words, *engine])
     words += kernel
     jobs: dict[str, sweep_job.Job] = {}
     mine = [*lines]
