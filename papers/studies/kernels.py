@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Run the same experiments on many releases of Linux, as Debian ships them.
+
+QEMU boots them in virtual time (docs/your-kernel.md). The first table names the differences between
+kernels that follow each other. The others have a line for each experiment and a cell for each
+kernel. The tables are Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import math
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from aqmlab import ROOT
+from aqmlab.compare import sweep, sweep_job
+from aqmlab.report.intervals import Mean, mean
+from labkit import records
+
+CONTROLS = ("cubic", "reno", "bbr")
+QDISCS = {
+    "pfifo": "pfifo limit 100",
+    "fq_codel": "fq_codel limit 100",
+    "pie": "pie limit 100",
+    "cake": "cake unlimited",
+    "fq": "fq limit 100",
+}
+SEEDS = (1, 2, 3)
+
+COMMON: Mapping[str, float | str] = {
+    "tcp_profile": "today",
+    "access": 0,
+    "rate": 20,
+    "probe": "on",
+}
+SCENARIOS: Mapping[str, tuple[str, Mapping[str, float | str]]] = {
+    "dumbbell": ("dumbbell", {"flows": 10, "rtt": 40, "warmup": 2, "duration": 6}),
+    "step load": (
+        "step-load",
+        {
+            **{"base_flows": 4, "step_flows": 4, "steps": 2, "step_every": 2},
+            **{"leave": "off", "rtt": 40, "warmup": 2},
+        },
+    ),
+    "web": (
+        "web-mix",
+        {
+            **{"long_flows": 2, "long_rtt": 40, "clients": 40, "think": 2, "cbr_flows": 0},
+            **{"window": 2000, "mtu": 1500, "web_start": 1, "warmup": 2, "duration": 6},
+        },
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number of each run: its name, unit, factor, and the smallest difference worth naming."""
+
+    name: str
+    unit: str
+    factor: float
+    least: float
+
+    def of(self, result: Mapping[str, Any]) -> float:
+        """Return the number; NaN if the run has none."""
+        summary = result["summary"]
+        probe = result["groups"].get("probe", {}).get("delay_ms") or {}
+        value = {
+            "utilization": summary["utilization"],
+            "queue": summary["queue_delay_ms"]["mean"],
+            "probe p99": probe.get("p99", math.nan),
+            "drops": summary["dropped"] / max(1, summary["dropped"] + summary["sent"]),
+            "marks": summary["marked"] / max(1, summary["sent"]),
+            "Jain": summary["jain"],
+            "timeouts": result["timeouts"],
+        }[self.name]
+        return math.nan if value is None else self.factor * value
+
+
+MEASURES = (
+    Measure("utilization", "%", 100, 1),
+    Measure("queue", "ms", 1, 1),
+    Measure("probe p99", "ms", 1, 2),
+    Measure("drops", "%", 100, 0.2),
+    Measure("Jain", "", 1, 0.02),
+    Measure("timeouts", "", 1, 5),
+)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A scenario with a congestion control and a qdisc."""
+
+    scenario: str
+    control: str
+    qdisc: str
+
+    @property
+    def name(self) -> str:
+        """Return how the tables call it."""
+        return f"{self.scenario}, {self.control}, {self.qdisc}"
+
+    def directory(self, kernel: str, seed: int) -> str:
+        """Return the name of a run's directory."""
+        words = (self.scenario.replace(" ", "-"), self.control, self.qdisc, kernel, str(seed))
+        return "-".join(words)
+
+    def job(self, kernel: str, seed: int) -> sweep_job.Job:
+        """Return one run."""
+        scenario, settings = SCENARIOS[self.scenario]
+        given = {**COMMON, **settings, "cc": self.control}
+        words = [scenario, "--engine", "qemu", "--kernel", kernel, "--qdisc", QDISCS[self.qdisc]]
+        words += [*sweep_job.settings(given), "--seed", str(seed)]
+        return sweep_job.Job(words, self.qdisc)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A metric that differs between two kernels."""
+
+    experiment: Experiment
+    measure: Measure
+    before: str
+    after: str
+    old: Mean
+    new: Mean
+    difference: Mean
+
+    @property
+    def size(self) -> float:
+        """Return the difference in units of the smallest that is worth naming."""
+        return abs(self.difference.value) / self.measure.least
+
+    def row(self) -> str:
+        """Return a line of the table."""
+        digits = 1 if self.measure.unit else 2
+        numbers = (each.text(digits=digits) for each in (self.old, self.new, self.difference))
+        what = f"{self.measure.name} {self.measure.unit}".strip()
+        cells = (self.experiment.name, what, f"{self.before} to {self.after}", *numbers)
+        return f"| {' | '.join(cells)} |"
+
+
+Values = Mapping[tuple[Experiment, str], Sequence[Mapping[str, Any]]]
+
+
+def differences(values: Values, kernels: Sequence[str]) -> Iterator[Difference]:
+    """Yield each metric whose interval of the difference does not contain 0, seed by seed.
+
+    values: results by experiment and kernel, one for each seed; kernels: the oldest first
+    """
+    for before, after in itertools.pairwise(kernels):
+        for experiment in dict.fromkeys(experiment for experiment, _ in values):
+            old, new = (values.get((experiment, kernel), ()) for kernel in (before, after))
+            if len(old) < 2 or len(old) != len(new):
+                continue
+            for measure in MEASURES:
+                pairs = [(measure.of(a), measure.of(b)) for a, b in zip(old, new, strict=True)]
+                if any(math.isnan(value) for pair in pairs for value in pair):
+                    continue
+                found = mean([b - a for a, b in pairs])
+                if abs(found.value) >= measure.least and abs(found.value) > found.half:
+                    means = (mean(side) for side in zip(*pairs, strict=True))
+                    yield Difference(experiment, measure, before, after, *means, found)
+
+
+def difference_table(found: Iterable[Difference]) -> str:
+    """Return the differences as a table, the largest first."""
+    head = "| experiment | metric | kernels | before | after | difference |"
+    rows = [each.row() for each in sorted(found, key=lambda each: -each.size)]
+    return "\n".join([head, "|---" * 6 + "|", *rows])
+
+
+def table(values: Values, kernels: Sequence[str], measure: Measure) -> str:
+    """Return a line for each experiment with the mean of MEASURE on each kernel."""
+    head = f"| {measure.name} {measure.unit}".rstrip() + " | " + " | ".join(kernels) + " |"
+    lines = [head, "|---" * (1 + len(kernels)) + "|"]
+    for experiment in dict.fromkeys(experiment for experiment, _ in values):
+        cells = []
+        for kernel in kernels:
+            results = values.get((experiment, kernel), ())
+            numbers = [measure.of(result) for result in results]
+            digits = 1 if measure.unit else 2
+            known = numbers and not any(map(math.isnan, numbers))
+            cells.append(mean(numbers).text(digits=digits) if known else "")
+        lines.append(f"| {experiment.name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = sweep.parser("kernels", __doc__.partition("\n")[0], ROOT / "out/kernels", resume=True)
+    known = records.names("cloud", seldom=True)[::-1]
+    for name, allowed in (
+        ("kernels", known),
+        ("scenarios", tuple(SCENARIOS)),
+        ("controls", CONTROLS),
+        ("qdiscs", tuple(QDISCS)),
+    ):
+        parser.add_argument(f"--{name}", nargs="+", choices=allowed, default=allowed)
+    parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS, metavar="N")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Run what is missing and print the tables. Return 1 if a run failed."""
+    args = arguments()
+    experiments = [
+        Experiment(*parts)
+        for parts in itertools.product(args.scenarios, args.controls, args.qdiscs)
+    ]
+    # Seed by seed, so that a run that is interrupted has compared all kernels.
+    jobs = {
+        experiment.directory(kernel, seed): experiment.job(kernel, seed)
+        for seed in args.seeds
+        for experiment in experiments
+        for kernel in args.kernels
+    }
+    done = sweep.run(args, jobs)
+    values: dict[tuple[Experiment, str], list[Mapping[str, Any]]] = {}
+    for experiment, kernel, seed in itertools.product(experiments, args.kernels, args.seeds):
+        if result := done.get(experiment.directory(kernel, seed)):
+            values.setdefault((experiment, kernel), []).append(result)
+    print(difference_table(differences(values, args.kernels)), end="\n\n")
+    for measure in MEASURES:
+        print(table(values, args.kernels, measure), end="\n\n")
+    missing = len(jobs) - len(done)
+    print(f"{len(done)} of {len(jobs)} runs; {missing} are missing or failed")
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The study of docs/kernels.md: its runs, and which differences it names."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from aqmlab.run.params import resolve
+from aqmlab.run.scenario import find
+from labkit import records
+from studies import kernels
+from studies.kernels import Experiment
+
+ONE = Experiment("dumbbell", "cubic", "fq_codel")
+
+
+def result(queue_ms: float, p99: float | None = 3.0) -> dict[str, Any]:
+    """Return the part of a result that the study reads."""
+    return {
+        "summary": {
+            "utilization": 0.95,
+            "queue_delay_ms": {"mean": queue_ms},
+            "dropped": 10,
+            "sent": 990,
+            "marked": 0,
+            "jain": 0.99,
+        },
+        "groups": {"probe": {"delay_ms": p99 and {"p99": p99}}},
+        "timeouts": 0,
+    }
+
+
+def values(**queues: list[float]) -> Mapping[tuple[Experiment, str], list[dict[str, Any]]]:
+    """Return results with these queues, in ms, by the kernel's name and for each seed."""
+    return {(ONE, name): [result(queue) for queue in each] for name, each in queues.items()}
+
+
+def test_only_a_difference_beyond_its_interval_is_named() -> None:
+    found = [*kernels.differences(values(a=[5, 6, 7], b=[9, 10, 11.1], c=[9, 12, 6]), "abc")]
+    assert [(each.before, each.after, each.measure.name) for each in found] == [("a", "b", "queue")]
+    assert found[0].difference.value == pytest.approx(4.033, abs=0.001)
+    assert "| dumbbell, cubic, fq_codel | queue ms | a to b | 6.0 ±2.5 |" in (
+        kernels.difference_table(found)
+    )
+
+
+def test_difference_that_nobody_would_notice_is_not_named() -> None:
+    assert not [*kernels.differences(values(a=[5, 6, 7], b=[5.5, 6.5, 7.5]), "ab")]
+
+
+def test_seed_that_is_missing_leaves_the_pair_out() -> None:
+    assert not [*kernels.differences(values(a=[5, 6, 7], b=[9, 10]), "ab")]
+
+
+def test_table_has_no_number_where_a_run_has_none() -> None:
+    given = {**values(a=[5, 6]), (ONE, "b"): [result(5, None)]}
+    probe = next(each for each in kernels.MEASURES if each.name == "probe p99")
+    rows = kernels.table(given, ("a", "b"), probe).splitlines()
+    assert rows[0] == "| probe p99 ms | a | b |"
+    assert rows[2] == "| dumbbell, cubic, fq_codel | 3.0 ±0.0 |  |"
+
+
+@pytest.mark.parametrize("scenario", kernels.SCENARIOS)
+def test_scenarios_take_the_settings(scenario: str) -> None:
+    words = Experiment(scenario, "bbr", "cake").job(records.names("cloud")[0], 3).words
+    given = [value for name, value in itertools.pairwise(words) if name == "--set"]
+    known = resolve(find(words[0]).params, given)
+    assert known["cc"] == "bbr"
+    assert known["tcp_profile"] == "today"
+    assert words[words.index("--qdisc") + 1] == "cake unlimited"
+    assert words[-2:] == ["--seed", "3"]
