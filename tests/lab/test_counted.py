@@ -91,8 +91,8 @@ def test_guest_cannot_write_outside_its_directories(
 
 def test_busy_processor_fails_a_run() -> None:
     assert unchanged_kernel.busy("", 1000) == {}
-    assert unchanged_kernel.busy("31.00 27.00\n", 20_000) == {"busy": 0.1}
-    with pytest.raises(Failure, match="busy for 70 % of the run"):
+    assert unchanged_kernel.busy("31.00 27.00\n", 20_000) == {"busy": 0.15}
+    with pytest.raises(Failure, match="busy for 75 % of the run"):
         unchanged_kernel.busy("31.00 15.00\n", 20_000)
 
 

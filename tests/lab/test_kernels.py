@@ -33,7 +33,7 @@ def test_each_record_is_a_file(tmp_path: Path) -> None:
         ("6.9", '[uml]\nsuite = ["one"]\n', "suite"),
         ("6.9", "[uml]\ndeterministic = true\n", "suites"),
         ("6.9", '[uml]\nsuites = ["one"]\n[kvm]\nx = 1\n', "kvm"),
-        ("6.9", "", "neither"),
+        ("6.9", "", "none of the tables uml, qemu, cloud"),
         ("6.9", "[uml\n", "line 1"),
         ("six", '[uml]\nsuites = ["one"]\n', "six"),
     ],

@@ -25,8 +25,8 @@ LAB_KINDS = ("tracelink",)
 #: Start times by the guest's clock, ns after boot: of the first program, and between two programs.
 #: A kernel boots in some seconds, and tc takes some milliseconds.
 TIMES_NS = 11_000_000_000, 500_000_000
-#: Seconds for which the processor is busy before the first program.
-BOOT_S = 2
+#: Seconds for which the processor is busy before the first program, at least.
+BOOT_S = 1
 #: The largest share of a run's time for which it may be busy.
 BUSIEST = 0.6
 #: Real seconds for each virtual second of such a run, on a crowded machine.
@@ -44,7 +44,7 @@ def directory(clock: str, lab_options: Mapping[str, Any]) -> Path | None:
 
 
 def busy(uptime: str, duration_ms: int) -> dict[str, float]:
-    """Return the share of a run's time for which the guest's processor was busy, in a dictionary.
+    """Return for which share of a run's time the guest's processor was busy, at most.
 
     uptime: text of /proc/uptime after the run; empty in a guest whose instructions take no time
     Raises Failure if the processor, and not the link, may have set the pace.
