@@ -417,23 +417,6 @@ SUCCESS, DROP, CN = 0, 1, 2
 
 
 @every_kind
-def test_change_keeps_a_single_packet_that_is_larger_than_the_limit(kind: str) -> None:
-    with World(kind, "limit 20 nosplit_gso", below="drr") as w:
-        assert w.enqueue(flow=1, len=1500, gso=1448, segs=10)
-        w.change("limit 5")  # an empty queue would accept it, so it stays
-        w.change("memory_limit 16mb")
-        assert (w.named()["drop_change"], w.stats().qlen) == (0, 1)
-        w.change("limit 20")
-        assert w.enqueue(flow=2, len=100)
-        w.change("limit 5")  # the small one is within it, the large one is not
-        assert w.named()["drop_change"] == 1
-        assert [number for number, _ in w.dequeue(5)] == [1]
-        assert w.enqueue(flow=1, len=1500, gso=1448, segs=10)
-        w.change("memory_limit 1")
-        assert w.stats().qlen == 0  # the memory limit has no such exception
-
-
-@every_kind
 def test_enqueue_reports_cn_only_for_losses_of_its_own_flow(kind: str) -> None:
     """A local TCP slows down on NET_XMIT_CN, so only losses of its own flow may cause it."""
     own = other = 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Properties of ared: average, thresholds, limits and GSO packets, in user space."""
+"""Properties of ared: average, thresholds and limits, in user space."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from tests.oracle.tcp_loop import Loop
 from tests.userspace import World
 
 MS = 1_000_000  # ns
-GSO = {"flow": 1, "proto": "tcp", "len": 14 + 20 + 20 + 10 * 1000, "gso": 1000}
 LINK = "bandwidth 8mbit seed 1"  # 1 ms per packet
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Properties of blue: p, defaults, limits and GSO packets, in user space."""
+"""Properties of blue: p, defaults and limits, in user space."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 from tests.userspace import World
 
 MS = 1_000_000  # ns
-GSO = {"flow": 1, "proto": "tcp", "len": 14 + 20 + 20 + 10 * 1000, "gso": 1000}
 # Parents that dequeue, peek, or dequeue only while their count says that the child has packets.
 BELOW = ("", "tbf", "drr", "htb", "hfsc", "hfsc prio", "hfsc tbf", "qfq ets")
 
@@ -181,12 +180,3 @@ def test_idle_time_before_a_change_fell_by_the_old_decrement() -> None:
         assert w.named()["probability"] == pytest.approx(0.4)  # at once, and 9 times since
         w.advance(100 * MS)
         assert w.named()["probability"] == pytest.approx(0.3)
-
-
-def test_a_change_keeps_a_packet_that_is_larger_than_the_limit_and_alone() -> None:
-    with World("blue", "limit 20 nosplit_gso", below="drr") as w:
-        w.enqueue(**GSO)
-        w.change("limit 5")
-        assert (w.stats().qlen, w.named()["segments"], w.stats().drops) == (1, 10, 0)
-        w.change("memory_limit 1")
-        assert (w.stats().qlen, w.named()["drop_change"]) == (0, 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Properties of fpq: count of flows, queue, limits and GSO packets, in user space."""
+"""Properties of fpq: count of flows, queue and limits, in user space."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from tests.oracle.tcp_loop import Loop
 from tests.userspace import World
 
 MS = 1_000_000  # ns
-GSO = {"flow": 1, "proto": "tcp", "len": 14 + 20 + 20 + 10 * 1000, "gso": 1000}
 LINK = "bandwidth 8mbit seed 1"  # 1 ms per packet
 
 
@@ -100,13 +99,6 @@ def test_without_flows_max_p_is_that_of_one_flow() -> None:
         assert (st["flows"], st["pipe"], st["target"], st["max_th"]) == (0, 8333, 8333, 16_666)
         # (0.87 / (2 * 8333 + 1))^2
         assert st["max_p"] == pytest.approx(2.725e-9, abs=2.5e-10)
-
-
-def test_pipe_follows_the_link() -> None:
-    with World("fpq") as w:
-        for mbit, pipe in ((100, 1250), (1, 12)):
-            w.do(f"l {mbit}")
-            assert w.named()["pipe"] == pipe
 
 
 def test_thresholds_follow_the_count_every_7_5_ms() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Properties of fred: flows, average, limits and GSO packets, in user space."""
+"""Properties of fred: flows, average and limits, in user space."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from tests.oracle.tcp_loop import Loop
 from tests.userspace import World
 
 MS = 1_000_000  # ns
-GSO = {"flow": 1, "proto": "tcp", "len": 14 + 20 + 20 + 10 * 1000, "gso": 1000}
 LINK = "bandwidth 8mbit seed 1"  # 1 ms per packet
 RTTS = [40 * MS] * 5 + [80 * MS] * 5
 
@@ -156,17 +155,6 @@ def test_dropped_arrivals_are_not_sampled() -> None:
         assert w.named()["avg"] == pytest.approx(expected + 0.1 * (4 - expected), abs=1e-6)
 
 
-def test_the_average_decays_while_the_queue_is_empty() -> None:
-    """There are two samples per packet time, at 8 Mb/s with packets of 1000 bytes."""
-    with World("fred", f"limit 100 min 50 max 90 weight 0.01 {LINK}") as w:
-        for _ in range(40):
-            w.enqueue(flow=1, len=500)
-        w.dequeue(40)
-        avg = w.named()["avg"]
-        w.advance(50 * MS)
-        assert w.named()["avg"] == pytest.approx(avg * 0.99**100, rel=1e-6)
-
-
 @pytest.mark.parametrize(
     ("options", "limit", "min_th", "minq"),
     [
@@ -224,17 +212,6 @@ def test_limit_and_table_follow_the_link_while_packets_wait() -> None:
         assert w.given() == {"seed": 1}
         w.dequeue(100)
         assert (w.stats().qlen, w.named()["active"]) == (0, 0)
-
-
-def test_nosplit_gso_counts_all_segments_of_a_whole_packet() -> None:
-    with World("fred", "limit 12 min 5 nosplit_gso") as w:
-        assert w.enqueue(**GSO)
-        assert (w.stats().qlen, w.named()["segments"]) == (1, 10)
-        w.enqueue(flow=1, len=100, proto="tcp")  # its flow has 10 packets and may have 5
-        assert w.named()["maxq_drop"] == 1
-        assert not w.enqueue(**GSO | {"flow": 2})
-        assert w.named()["drop_limit"] == 1
-        assert w.enqueue(flow=2, len=100)
 
 
 def test_memory_is_bounded_and_failed_change_has_no_effect() -> None:

@@ -10,6 +10,8 @@ import pytest
 from tests.oracle.redtail.model import LONG, SHORT
 from tests.userspace import World
 
+GSO = {"flow": 1, "proto": "tcp", "len": 14 + 20 + 20 + 10 * 1000, "gso": 1000}
+
 
 def fill_long(w: World, packets: int) -> None:
     """Enqueue packets of one TCP flow, with a few UDP packets between them."""
@@ -35,52 +37,6 @@ def test_both_queues_are_served_below_parents(below: str) -> None:
         w.change("limit 30000")
         w.dequeue(1000)
         assert w.stats().qlen == 0
-
-
-def test_idle_queue_loses_nothing_after_ten_time_constants() -> None:
-    """An idle queue's average decays with any traffic pattern (Floyd and Jacobson 1993)."""
-    with World("redtail", "bandwidth 3mbit limit 160000 packets 1 ecn seed 1") as w:
-        for _ in range(60):  # a burst: the average rises
-            w.enqueue(flow=1, proto="tcp", len=1514, tos=2)
-        for _ in range(4000):
-            w.enqueue(flow=1, proto="tcp", len=1514, tos=2)
-            w.dequeue(1)
-            w.advance(100_000)
-        assert w.named()["avg"] > 20_000
-        w.dequeue(1000)
-        for _ in range(5000):  # 10 s with a packet every 2 ms, each sent at once
-            w.enqueue(flow=1, proto="tcp", len=66, tos=2)
-            w.dequeue(1)
-            w.advance(2_000_000)
-        marked = w.named()["marked"]
-        drops = w.stats().drops
-        for _ in range(2000):
-            w.enqueue(flow=1, proto="tcp", len=1514, tos=2)
-            w.dequeue(1)
-            w.advance(1_000_000)
-        assert w.named()["marked"] == marked
-        assert w.stats().drops == drops
-        assert w.named()["avg"] == 0
-
-
-def test_reported_average_decays_without_arrivals() -> None:
-    """The time constant is 1 s. After ten of them, e^-10 of 60 packets is less than 5 bytes."""
-    with World("redtail", "bandwidth 3mbit limit 160000 packets 0") as w:
-        for _ in range(40):
-            w.enqueue(flow=1, proto="tcp", len=1514)
-        for _ in range(4000):
-            w.enqueue(flow=1, proto="tcp", len=1514)
-            w.dequeue(1)
-            w.advance(100_000)
-        before = w.named()["avg"]
-        w.advance(1_000_000_000)
-        assert w.named()["avg"] == before, "the average must not decay while packets are queued"
-        w.dequeue(1000)
-        w.advance(1_000_000_000)
-        assert w.named()["avg"] == pytest.approx(before / math.e, rel=0.01)
-        assert w.named(minor=LONG)["avg"] == w.named()["avg"]
-        w.advance(9_000_000_000)
-        assert w.named()["avg"] < 5
 
 
 def test_class_of_long_flows_counts_marks_and_the_short_one_has_none() -> None:
@@ -128,20 +84,6 @@ def test_packet_larger_than_the_buffer_passes_an_empty_queue() -> None:
         assert w.enqueue(flow=1, len=1514)
         assert not w.enqueue(flow=1, len=1514)
         assert len(w.dequeue(5)) == 1
-
-
-def test_unrelated_change_keeps_a_packet_larger_than_the_buffer() -> None:
-    with World("redtail", "limit 5000 packets 0 nosplit_gso", below="drr") as w:
-        assert w.enqueue(**GSO)
-        w.change("ecn")
-        w.change("limit 4000")  # an empty queue would accept it, so it stays
-        assert (w.named()["drop_change"], w.stats().qlen) == (0, 1)
-        w.enqueue(flow=2, proto="udp", len=100)  # dropped, because the buffer is full
-        w.change("limit 20000")
-        assert w.enqueue(flow=2, proto="udp", len=100)
-        w.change("limit 4000")  # the small one is within it, the large one is not
-        assert [number for number, _ in w.dequeue(5)] == [2]
-        assert w.named()["drop_change"] == 1
 
 
 @pytest.mark.parametrize(
@@ -258,24 +200,6 @@ def test_default_buffer_is_at_most_100_ms_in_the_papers_proportions(mbit: int) -
             assert got[name] == value * got["limit"] // 160_000, name
 
 
-def test_buffer_follows_the_link_while_packets_wait() -> None:
-    with World("redtail", "packets 0 seed 1", below="hfsc prio") as w:
-        assert in_force(w)["limit"] == 12_500_000  # for 1 Gb/s, because the rate is unknown
-        w.do("l 100")
-        assert in_force(w)["limit"] == 1_250_000
-        fill_long(w, 100)
-        w.do("l 1")
-        st = w.named()
-        assert (st["limit"], st["bandwidth"]) == (12_500, MBIT)
-        assert st["backlog_short"] + st["backlog_long"] <= 12_500
-        assert st["drop_change"] == w.stats().drops > 0
-        w.do("l -1")
-        assert w.named()["bandwidth"] == MBIT
-        assert w.given() == {"packets": 0, "seed": 1}
-        w.dequeue(1000)
-        assert w.stats().qlen == 0
-
-
 @pytest.mark.parametrize("mbit", [1_600_000, 2**31 - 1, 2**32 - 2])
 def test_every_speed_of_a_device_is_accepted(mbit: int) -> None:
     """A virtual device reports any speed; the option bandwidth goes up to 2^40."""
@@ -284,58 +208,6 @@ def test_every_speed_of_a_device_is_accepted(mbit: int) -> None:
         assert w.named()["bandwidth"] == min(mbit * MBIT, 2**40)
         assert in_force(w)["limit"] == 16 << 20
         w.change("seed 2")
-
-
-def test_speed_invalid_for_the_options_changes_nothing() -> None:
-    with World("redtail", "min2 30000") as w:
-        w.do("l 100")
-        before = in_force(w)
-        w.do("l 1")  # max2 would be 6250
-        assert in_force(w) == before
-        w.do("l 10")
-        assert in_force(w)["max2"] == 62_500
-
-
-CN = 2  # NET_XMIT_CN
-GSO = {"flow": 1, "proto": "tcp", "len": 14 + 20 + 20 + 10 * 1000, "gso": 1000}
-
-
-@pytest.mark.parametrize("below", ["hfsc prio", "prio hfsc", "drr", "hfsc", "htb", "qfq ets"])
-def test_segments_of_a_gso_packet_are_dropped_one_by_one(below: str) -> None:
-    with World("redtail", "limit 16000 packets 0 max2 15999", below=below) as w:
-        w.enqueue(**GSO)
-        st = w.named()
-        assert (st["qlen_long"], st["backlog_long"]) == (10, 10 * 1054)
-        w.enqueue(**GSO)
-        assert w.verdict == CN, "segments are queued, so the sender must not repeat them all"
-        st = w.named()
-        assert st["qlen_long"] == 16000 // 1054
-        assert st["drop_limit"] == 20 - 16000 // 1054
-        assert w.stats().drops == w.stats(level=1).drops == st["drop_limit"]
-        assert st["flows_new"] == 1
-        assert not w.enqueue(**GSO), "none is queued"
-        w.dequeue(100)
-        assert w.stats().qlen == 0
-
-
-def test_nosplit_gso_counts_all_bytes_of_one_arrival() -> None:
-    with World("redtail", "limit 5000 packets 0 nosplit_gso") as w:
-        assert w.enqueue(**GSO)  # larger than the buffer, which is empty
-        assert not w.enqueue(**GSO)
-        st = w.named()
-        assert (st["qlen_long"], st["backlog_long"]) == (1, 10 * 1054)
-        assert w.given()["split_gso"] is False
-
-
-def test_single_packet_larger_than_the_buffer_stays() -> None:
-    with World("redtail", "nosplit_gso limit 100000 bandwidth 10mbit") as w:
-        for lengths in ([60000], [1000, 60000]):
-            for length in lengths:
-                w.enqueue(flow=1, proto="tcp", len=length, gso=1448)
-            w.change("limit 20000")
-            assert w.stats().qlen == 1
-            w.change("limit 100000")
-            w.dequeue(9)
 
 
 @pytest.mark.parametrize("short", [0, 1, 3, 12])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Properties of 2regionred: defaults, limits and GSO packets, in user space."""
+"""Properties of 2regionred: defaults and limits, in user space."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from tests.userspace import World
 
 MBIT = 125_000
 THRESHOLDS = ("bmin", "bflat", "target", "bmax", "limit")
-GSO = {"flow": 1, "proto": "tcp", "len": 14 + 20 + 20 + 10 * 1000, "gso": 1000}
 
 
 def in_force(w: World) -> list[int]:
@@ -79,28 +78,6 @@ def test_every_speed_of_a_device_is_accepted(mbit: int) -> None:
         assert all(a < b for a, b in pairwise(lengths)), lengths
         assert lengths[-1] == (32 << 20) // (1500 + 1024)
         w.change("seed 2")
-
-
-def test_speed_invalid_for_the_options_changes_nothing() -> None:
-    with World("2regionred", "target 800") as w:
-        before = in_force(w)
-        w.do("l 2000")  # bflat would be above the target
-        assert in_force(w) == before
-        w.do("l 100")
-        assert w.named()["bandwidth"] == 100 * MBIT
-
-
-def test_unrelated_change_keeps_a_packet_larger_than_the_limit() -> None:
-    with World("2regionred", "limit 5 nosplit_gso", below="drr") as w:
-        assert w.enqueue(**GSO)
-        w.change("ecn")
-        w.change("limit 4")  # an empty queue would accept it, so it stays
-        assert (w.named()["drop_change"], w.stats().qlen) == (0, 1)
-        w.change("limit 20")
-        assert w.enqueue(flow=1, len=100)
-        w.change("limit 4")  # the small one is within it, the large one is not
-        assert [number for number, _ in w.dequeue(5)] == [1]
-        assert w.named()["drop_change"] == 1
 
 
 def test_hold_off_shows_the_remaining_time_in_us() -> None:
