@@ -174,7 +174,7 @@ static __always_inline void qsdrr_removed(struct Qdisc *sch, struct flow_queue *
 	flow->backlog -= qdisc_pkt_len(skb);
 	qsdrr_update(sch, flow);
 	if (!fq->head)
-		flow_ways_idle(&q->buffer.ways, fq->turn.number);
+		flow_ways_idle(&q->buffer.ways, flow_rounds_number(&q->buffer.rounds, fq));
 }
 
 /* Remove the first packet of a queue, to drop it. */

@@ -167,10 +167,14 @@ static struct tdrr_flow *tdrr_top(struct tdrr_sched_data *q)
  */
 static void tdrr_emptied(struct tdrr_sched_data *q, const struct tdrr_flow *flow)
 {
+	u32 number = flow_rounds_number(&q->buffer.rounds, &flow->fq);
 	u16 now = q->vars.by_throughput.clock.half_life * THROUGHPUT_INDEX_STEPS;
 
-	flow_ways_idle_heated(&q->buffer.ways, flow->fq.turn.number,
-			      throughput_score_heat(&flow->sent), now);
+	if (q->buffer.ways.heated)
+		flow_ways_idle_heated(&q->buffer.ways, number,
+				      throughput_score_heat(&flow->sent), now);
+	else
+		flow_ways_idle(&q->buffer.ways, number);
 }
 
 /*
@@ -184,11 +188,9 @@ static noinline void tdrr_claimed(struct tdrr_sched_data *q, struct tdrr_flow *f
 	u32 level = flow_memory_level(&flow->sent);
 	struct flow_memory *m = &q->vars.memory;
 
-	if (m->sets) {
-		flow_memory_prefetch(m, ways->before);
+	if (m->sets)
 		flow_memory_recall(m, flow_ways_owner(ways, ways->claimed), &flow->sent,
 				   clock->half_life);
-	}
 	if (ways->before)
 		flow_memory_store(m, ways->before, level, clock);
 	if (flow_memory_is_short(m) && flow_memory_next(m, q->buffer.named)) {
@@ -198,6 +200,17 @@ static noinline void tdrr_claimed(struct tdrr_sched_data *q, struct tdrr_flow *f
 	ways->claimed = FLOW_WAYS_NONE;
 }
 
+/* A flow claimed a queue. Fetch the two records that this needs, which no cache may have. */
+static void tdrr_fetch(const struct tdrr_sched_data *q)
+{
+	const struct flow_ways *ways = &q->buffer.ways;
+
+	if (!q->vars.memory.sets)
+		return;
+	flow_memory_prefetch(&q->vars.memory, flow_ways_owner(ways, ways->claimed));
+	flow_memory_prefetch(&q->vars.memory, ways->before);
+}
+
 /* Queue an arrival that fits. */
 static __always_inline void tdrr_add(struct Qdisc *sch, struct flow_queue *fq,
 				     struct sk_buff *skb, u32 segments)
@@ -205,12 +218,10 @@ static __always_inline void tdrr_add(struct Qdisc *sch, struct flow_queue *fq,
 	struct tdrr_sched_data *q = qdisc_priv(sch);
 	struct throughput_index *ti = &q->vars.by_throughput;
 	struct tdrr_flow *flow = tdrr_flow(fq);
-	bool first = !fq->head;
 
-	flow_buffer_add(sch, fq, skb, segments);
-	if (!first)
+	if (!flow_buffer_add(sch, fq, skb, segments))
 		return;
-	if (fq->turn.number == q->buffer.ways.claimed)
+	if (flow_rounds_number(&q->buffer.rounds, fq) == q->buffer.ways.claimed)
 		tdrr_claimed(q, flow);
 	if (q->params.sparse && throughput_index_is_low(ti, &flow->sent))
 		q->vars.went_first += flow_queue_hasten(&q->buffer.rounds, fq);
@@ -295,6 +306,8 @@ static int tdrr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	if (unlikely(!flow_buffer_is_plain(b, sch, skb)))
 		return flow_buffer_enqueue_other(skb, sch, to_free, tdrr_enqueue_one);
 	fq = flow_rounds_queue(&b->rounds, flow_buffer_hash(b, skb));
+	if (b->ways.claimed != FLOW_WAYS_NONE)
+		tdrr_fetch(q);
 	if (unlikely(aqm_queue_full(&b->queue, skb, 1)))
 		return tdrr_enqueue_full(skb, sch, fq, 1, to_free, true);
 	tdrr_add(sch, fq, skb, 1);

@@ -163,17 +163,26 @@ static inline bool flow_buffer_is_plain(const struct flow_buffer *b,
 	       !queued_is_gso(skb) && (skb->l4_hash || skb->sw_hash);
 }
 
-/* Queue an arrival that fits. */
-static __always_inline void flow_buffer_add(struct Qdisc *sch,
+/*
+ * Queue an arrival that fits. A set tells whether the queue is empty, because no cache may
+ * have the queue.
+ *
+ * Return: whether it was empty
+ */
+static __always_inline bool flow_buffer_add(struct Qdisc *sch,
 					    struct flow_queue *fq,
 					    struct sk_buff *skb, u32 segments)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 
-	if (!fq->head)
-		flow_ways_busy(&b->ways, fq->turn.number);
-	flow_queue_add(&b->rounds, fq, skb, b->quantum);
+	u32 number = flow_rounds_number(&b->rounds, fq);
+	bool first = !flow_ways_is_busy(&b->ways, number);
+
+	if (first)
+		flow_ways_busy(&b->ways, number);
+	flow_queue_add(&b->rounds, fq, skb, b->quantum, first);
 	aqm_queue_add(sch, skb, segments, 0);
+	return first;
 }
 
 /* Count an arrival that found the buffer full. */

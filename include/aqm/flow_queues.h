@@ -137,6 +137,13 @@ static inline struct flow_queue *flow_rounds_queue(const struct flow_rounds *fr,
 	return (void *)fr->queues + (size_t)number * NUMBERED_BYTES;
 }
 
+/* Return the number of a queue, without looking at it. */
+static inline u32 flow_rounds_number(const struct flow_rounds *fr,
+				     const struct flow_queue *fq)
+{
+	return ((void *)fq - (void *)fr->queues) / NUMBERED_BYTES;
+}
+
 /* Cancel the debt of empty queues: no debt lasts FLOW_ROUNDS rounds. */
 static inline void flow_rounds_settle(struct flow_rounds *fr)
 {
@@ -229,12 +236,13 @@ static inline struct sk_buff *__flow_queue_pop(struct flow_queue *fq)
  * @fq: the queue
  * @skb: the packet
  * @quantum: bytes per round
+ * @first: the queue is empty
  */
 static inline void flow_queue_add(struct flow_rounds *fr, struct flow_queue *fq,
-				  struct sk_buff *skb, u32 quantum)
+				  struct sk_buff *skb, u32 quantum, bool first)
 {
 	skb->next = NULL;
-	if (fq->head) {
+	if (!first) {
 		fq->tail->next = skb;
 		fq->tail = skb;
 		return;

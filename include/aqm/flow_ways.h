@@ -44,6 +44,7 @@
 #define FLOW_WAYS_HEAT	(64 * 16)	/* heat of the hottest way, above @now */
 #define FLOW_WAYS_NONE	U32_MAX		/* no queue */
 #define FLOW_WAYS_CHOICES	4U	/* sets that a flow may look at */
+#define FLOW_WAYS_FULL		(2U * FLOW_WAYS_HEAT)	/* rank of a set without an empty queue */
 
 /**
  * struct flow_set - eight queues, each of which one flow may own; a cache line
@@ -52,9 +53,9 @@
  * @claimed: bit w is set if a flow has claimed queue w
  * @busy: bit w is set if queue w holds packets
  * @shared: bit w is set if queue w may also hold packets of flows that do not own it
- * @unused: the rest of the line
- *
- * The tags are side by side, so that comparing all of them takes few instructions.
+ * @held: number of queues that hold packets
+ * @unused: a gap
+ * @signs: byte w is a byte of tag w, so that one comparison of words looks at all tags
  */
 struct flow_set {
 	u32	tag[FLOW_WAYS];
@@ -62,7 +63,9 @@ struct flow_set {
 	u8	claimed;
 	u8	busy;
 	u8	shared;
-	u8	unused[13];
+	u8	held;
+	u8	unused[4];
+	u64	signs;
 };
 
 static_assert(sizeof(struct flow_set) == 64);
@@ -124,6 +127,7 @@ static inline void flow_ways_busy(struct flow_ways *fw, u32 number)
 	struct flow_set *set = &fw->set[number / FLOW_WAYS];
 
 	set->busy |= 1 << number % FLOW_WAYS;
+	set->held++;
 	if (unlikely(number == fw->shared))
 		set->shared |= 1 << number % FLOW_WAYS;
 }
@@ -134,6 +138,7 @@ static inline void flow_ways_idle(struct flow_ways *fw, u32 number)
 	struct flow_set *set = &fw->set[number / FLOW_WAYS];
 
 	set->busy &= ~(1 << number % FLOW_WAYS);
+	set->held--;
 	set->shared &= ~(1 << number % FLOW_WAYS);
 }
 
@@ -152,14 +157,30 @@ static inline u32 __flow_ways_set(const struct flow_ways *fw, u32 mixed)
 	return (u64)mixed * fw->sets >> 32;
 }
 
-/* Return the way of a set that has this tag; FLOW_WAYS if none has. */
-static inline u32 __flow_set_find(const struct flow_set *set, u32 tag)
+/* Return the byte of a tag that is in @signs: one that selects neither set nor way. */
+static inline u64 __flow_set_sign(u32 tag)
 {
-	u32 way;
+	return (u8)(tag >> 8);
+}
 
-	for (way = 0; way < FLOW_WAYS && set->tag[way] != tag; way++)
-		;
-	return way;
+/* Let a way have a tag. */
+static inline void __flow_set_tag(struct flow_set *set, u32 way, u32 tag)
+{
+	set->tag[way] = tag;
+	set->signs &= ~(0xffULL << 8 * way);
+	set->signs |= __flow_set_sign(tag) << 8 * way;
+}
+
+/*
+ * Return bit 8 w for each way w that may have a tag: for all that have it, and for a few
+ * others.
+ */
+static inline u64 __flow_set_matches(const struct flow_set *set, u32 tag)
+{
+	const u64 ones = 0x0101010101010101ULL;
+	u64 differs = set->signs ^ ones * __flow_set_sign(tag);
+
+	return ((differs - ones) & ~differs) >> 7 & ones;
 }
 
 /* Return the distance from way @first to the next one of @ways, which is not 0. */
@@ -168,34 +189,43 @@ static inline u32 __flow_set_nearest(u8 ways, u32 first)
 	return __ffs(ror8(ways, first));
 }
 
-/*
- * Rank the empty queues of a set: the number in the lowest three bits is the distance
- * from way @first, and the rest is 0 if no flow has claimed the queue, or else says how
- * warm it is, or how many queues of the set hold packets.
- *
- * Return: the rank of the one to take, the lowest; U32_MAX if all hold packets.
- */
-static inline u32 __flow_set_coldest(const struct flow_ways *fw,
-				     const struct flow_set *set, u32 first)
+/* Return how warm the queue of a way is, from 1; @way is empty. */
+static inline u32 __flow_set_warmth(const struct flow_ways *fw,
+				    const struct flow_set *set, u32 way)
 {
-	u32 way, above, lowest = U32_MAX;
-	unsigned long empty = (u8)~set->busy;
-	u8 unclaimed = empty & ~set->claimed;
+	u32 above = (u16)(set->heat[way] - fw->now);
 
-	if (unclaimed)
-		return __flow_set_nearest(unclaimed, first);
-	if (!fw->heated)
-		return empty ? (1 + hweight8(set->busy)) * FLOW_WAYS +
-			       __flow_set_nearest(empty, first) : U32_MAX;
-	for (; empty; empty &= empty - 1) {
-		way = __ffs(empty);
-		above = (u16)(set->heat[way] - fw->now);
-		if (above > FLOW_WAYS_HEAT)
-			above = 0;
-		lowest = min(lowest, (1 + above) * FLOW_WAYS +
-				     (way - first) % FLOW_WAYS);
-	}
-	return lowest;
+	return above > FLOW_WAYS_HEAT ? 1 : 1 + above;
+}
+
+/*
+ * Rank a set by its empty queues.
+ *
+ * Return: 0 if no flow has claimed one of them, FLOW_WAYS_FULL if there is none.
+ * Otherwise it says how warm the coldest is, or how many queues of the set hold packets.
+ */
+static inline u32 __flow_set_rank(const struct flow_ways *fw, const struct flow_set *set)
+{
+	u32 rank = set->held == FLOW_WAYS ? FLOW_WAYS_FULL : 1U + set->held;
+	unsigned long empty = (u8)~set->busy;
+
+	if (unlikely(fw->heated))
+		for (rank = FLOW_WAYS_FULL; empty; empty &= empty - 1)
+			rank = min(rank, __flow_set_warmth(fw, set, __ffs(empty)));
+	return (u8)~(set->busy | set->claimed) ? 0 : rank;
+}
+
+/* Return the way to claim in a set of this rank. The search starts at way @first. */
+static inline u32 __flow_set_choose(const struct flow_ways *fw,
+				    const struct flow_set *set, u32 rank, u32 first)
+{
+	u8 ways = rank ? ~set->busy : ~(set->busy | set->claimed);
+	u32 way;
+
+	for (way = first; unlikely(fw->heated) && rank; way = (way + 1) % FLOW_WAYS)
+		if (ways >> way & 1 && __flow_set_warmth(fw, set, way) == rank)
+			return way;
+	return (first + __flow_set_nearest(ways, first)) % FLOW_WAYS;
 }
 
 /* Let the flow share queue @number. */
@@ -214,62 +244,52 @@ static inline u32 __flow_ways_claim(struct flow_ways *fw, u32 number, u32 tag)
 
 	fw->claimed = number;
 	fw->before = set->tag[way];
-	set->tag[way] = tag;
+	__flow_set_tag(set, way, tag);
 	set->claimed |= 1 << way;
 	return number;
 }
 
-/* Find a flow's queue in its two sets, or claim or share one. */
+/*
+ * Find a flow's queue in its sets, or claim or share one.
+ *
+ * A processor cannot predict in which of the sets a flow is, or which of them is the best.
+ * So we look at all of them without a branch.
+ */
 static noinline u32 flow_ways_search(struct flow_ways *fw, u32 tag, u32 salt)
 {
-	u32 home = tag % FLOW_WAYS, one = __flow_ways_set(fw, tag);
-	u32 two = __flow_ways_set(fw, flow_mix(tag, salt));
-	const struct flow_set *a = &fw->set[one], *b = &fw->set[two];
-	u32 way, rank, other;
+	u32 number[FLOW_WAYS_CHOICES], mixed, home = tag % FLOW_WAYS;
+	u32 i, at, choices = 2, best = U32_MAX;
+	u64 matches;
 
-	way = __flow_set_find(a, tag);
-	if (way < FLOW_WAYS)
-		return one * FLOW_WAYS + way;
-	way = __flow_set_find(b, tag);
-	if (way < FLOW_WAYS)
-		return two * FLOW_WAYS + way;
-	if (unlikely(a->shared >> home & 1))
-		return __flow_ways_share(fw, one * FLOW_WAYS + home);
-	rank = __flow_set_coldest(fw, a, home);
-	other = __flow_set_coldest(fw, b, home);
-	if (unlikely(rank == U32_MAX && other == U32_MAX))
-		return __flow_ways_share(fw, one * FLOW_WAYS + home);
-	if (rank / FLOW_WAYS <= other / FLOW_WAYS)
-		return __flow_ways_claim(fw, one * FLOW_WAYS + (home + rank) % FLOW_WAYS, tag);
-	return __flow_ways_claim(fw, two * FLOW_WAYS + (home + other) % FLOW_WAYS, tag);
-}
-
-/* The same after sets were added, in four sets. */
-static noinline u32 flow_ways_search_more(struct flow_ways *fw, u32 tag, u32 salt)
-{
-	u32 set[FLOW_WAYS_CHOICES], mixed = tag, home = tag % FLOW_WAYS;
-	u32 i, way, rank, best = U32_MAX, at = 0;
-
-	for (i = 0; i < FLOW_WAYS_CHOICES; i++) {
-		set[i] = i < 2 ? __flow_ways_set(fw, mixed) :
-				 fw->first + ((u64)mixed * fw->more >> 32);
+	number[0] = __flow_ways_set(fw, tag);
+	mixed = flow_mix(tag, salt);
+	number[1] = __flow_ways_set(fw, mixed);
+	matches = __flow_set_matches(&fw->set[number[0]], tag) |
+		  __flow_set_matches(&fw->set[number[1]], tag) << 1;
+	if (fw->more) {
 		mixed = flow_mix(mixed, salt);
-		way = __flow_set_find(&fw->set[set[i]], tag);
-		if (way < FLOW_WAYS)
-			return set[i] * FLOW_WAYS + way;
+		number[2] = fw->first + ((u64)mixed * fw->more >> 32);
+		mixed = flow_mix(mixed, salt);
+		number[3] = fw->first + ((u64)mixed * fw->more >> 32);
+		matches |= __flow_set_matches(&fw->set[number[2]], tag) << 2 |
+			   __flow_set_matches(&fw->set[number[3]], tag) << 3;
+		choices = FLOW_WAYS_CHOICES;
 	}
-	if (unlikely(fw->set[set[0]].shared >> home & 1))
-		return __flow_ways_share(fw, set[0] * FLOW_WAYS + home);
-	for (i = 0; i < FLOW_WAYS_CHOICES; i++) {
-		rank = __flow_set_coldest(fw, &fw->set[set[i]], home);
-		if (rank / FLOW_WAYS >= best / FLOW_WAYS)
-			continue;
-		best = rank;
-		at = set[i];
+	for (; matches; matches &= matches - 1) {
+		at = __ffs64(matches);
+		i = number[at % FLOW_WAYS];
+		if (likely(fw->set[i].tag[at / FLOW_WAYS] == tag))
+			return i * FLOW_WAYS + at / FLOW_WAYS;
 	}
-	if (unlikely(best == U32_MAX))
-		return __flow_ways_share(fw, set[0] * FLOW_WAYS + home);
-	return __flow_ways_claim(fw, at * FLOW_WAYS + (home + best) % FLOW_WAYS, tag);
+	for (i = 0; i < choices; i++)
+		best = min(best, __flow_set_rank(fw, &fw->set[number[i]]) *
+				 FLOW_WAYS_CHOICES + i);
+	if (unlikely(best >= FLOW_WAYS_FULL * FLOW_WAYS_CHOICES ||
+		     fw->set[number[0]].shared >> home & 1))
+		return __flow_ways_share(fw, number[0] * FLOW_WAYS + home);
+	i = number[best % FLOW_WAYS_CHOICES];
+	at = __flow_set_choose(fw, &fw->set[i], best / FLOW_WAYS_CHOICES, home);
+	return __flow_ways_claim(fw, i * FLOW_WAYS + at, tag);
 }
 
 /**
@@ -289,8 +309,6 @@ static inline u32 flow_ways_find(struct flow_ways *fw, u32 hash, u32 salt)
 	fw->claimed = FLOW_WAYS_NONE;
 	if (likely(fw->set[set].tag[way] == tag))
 		return set * FLOW_WAYS + way;
-	if (unlikely(fw->more))
-		return flow_ways_search_more(fw, tag, salt);
 	return flow_ways_search(fw, tag, salt);
 }
 
@@ -307,7 +325,7 @@ static inline void flow_ways_refuse(struct flow_ways *fw, u32 number)
 
 	if (number != fw->claimed || flow_ways_is_busy(fw, number))
 		return;
-	set->tag[number % FLOW_WAYS] = fw->before;
+	__flow_set_tag(set, number % FLOW_WAYS, fw->before);
 	if (!fw->before)
 		set->claimed &= ~(1 << number % FLOW_WAYS);
 	fw->claimed = FLOW_WAYS_NONE;

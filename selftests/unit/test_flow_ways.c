@@ -22,13 +22,29 @@ static u32 *tag(u32 number)
 /* Let a flow with this tag own a queue. */
 static void own(u32 number, u32 owner)
 {
-	*tag(number) = owner;
+	__flow_set_tag(&sets[number / FLOW_WAYS], number % FLOW_WAYS, owner);
 	sets[number / FLOW_WAYS].claimed |= 1 << number % FLOW_WAYS;
 }
 
 static u16 *heat(u32 number)
 {
 	return &sets[number / FLOW_WAYS].heat[number % FLOW_WAYS];
+}
+
+/* A queue holds packets, as before or from now on. */
+static void hold(u32 number)
+{
+	if (!flow_ways_is_busy(&fw, number))
+		flow_ways_busy(&fw, number);
+}
+
+/* A queue is empty, as before or from now on, and so hot. */
+static void leave(u32 number, u16 hot, u16 now)
+{
+	if (flow_ways_is_busy(&fw, number))
+		flow_ways_idle(&fw, number);
+	*heat(number) = hot;
+	fw.now = now;
 }
 
 static void begin(void)
@@ -56,7 +72,7 @@ static void flows_that_wait_hardly_share(void)
 			number = flow_ways_find(&fw, first + flow, salt);
 			shared += !!seen[number];
 			seen[number] = 1;
-			flow_ways_busy(&fw, number);
+			hold(number);
 		}
 		unit_ok(shared <= most[i], "%u flows in %u queues: %u share",
 			flows[i], QUEUES, shared);
@@ -75,8 +91,8 @@ static void flows_keep_their_queue_between_packets(void)
 
 			moved += round && had[flow] != number;
 			had[flow] = number;
-			flow_ways_busy(&fw, number);
-			flow_ways_idle_heated(&fw, number, unit_below(64), 0);
+			hold(number);
+			leave(number, unit_below(64), 0);
 		}
 	unit_ok(moved <= ARRAY_SIZE(had) / 100, "%zu flows moved %u times in 20 rounds",
 		ARRAY_SIZE(had), moved);
@@ -90,12 +106,12 @@ static void mice_take_the_coldest_queues(void)
 	begin();
 	for (flow = 0; flow < ARRAY_SIZE(had); flow++) {
 		had[flow] = flow_ways_find(&fw, flow, salt);
-		flow_ways_idle_heated(&fw, had[flow], 500, 0);
+		leave(had[flow], 500, 0);
 	}
 	for (round = 0; round < 20000; round++) {
 		u32 mouse = flow_ways_find(&fw, 1000 + round, salt);
 
-		flow_ways_idle_heated(&fw, mouse, 10, 0);
+		leave(mouse, 10, 0);
 	}
 	for (flow = 0; flow < ARRAY_SIZE(had); flow++)
 		lost += flow_ways_find(&fw, flow, salt) != had[flow];
@@ -157,7 +173,7 @@ static void a_queue_that_holds_packets_is_not_taken(void)
 		hash = unit_random();
 		for (number = 0; number < QUEUES; number++)
 			if (unit_below(2))
-				flow_ways_busy(&fw, number);
+				hold(number);
 		number = flow_ways_find(&fw, hash, salt);
 		taken += flow_ways_is_busy(&fw, number);
 	}
@@ -166,7 +182,7 @@ static void a_queue_that_holds_packets_is_not_taken(void)
 
 	begin();
 	for (number = 0; number < QUEUES; number++)
-		flow_ways_busy(&fw, number);
+		hold(number);
 	number = flow_ways_find(&fw, hash, salt);
 	unit_ok(number / 8 == (u64)flow_mix(hash, salt) * SETS >> 32 &&
 		!*tag(number),
@@ -183,19 +199,19 @@ static void a_flow_that_shares_stays_until_the_queue_is_empty(void)
 		hash = unit_random();
 		for (number = 0; number < QUEUES; number++) {
 			own(number, 1 + number);
-			flow_ways_busy(&fw, number);
+			hold(number);
 		}
 		home = flow_ways_find(&fw, hash, salt);
 		if (round % 2) {
 			/* Room is made for the packet, at the cost of this queue. */
-			flow_ways_idle_heated(&fw, home, 0, 0);
-			flow_ways_busy(&fw, home);
+			leave(home, 0, 0);
+			hold(home);
 		}
 		for (number = 0; number < QUEUES; number++)
 			if (number != home)
-				flow_ways_idle_heated(&fw, number, 0, 0);
+				leave(number, 0, 0);
 		moved += flow_ways_find(&fw, hash, salt) != home;
-		flow_ways_idle_heated(&fw, home, 1, 0);
+		leave(home, 1, 0);
 		stayed += flow_ways_find(&fw, hash, salt) == home;
 	}
 	unit_ok(!moved, "a flow that shares a queue stays (%u of 2000 did not)", moved);
@@ -218,8 +234,8 @@ static void a_refused_arrival_claims_nothing(void)
 		taken += *tag(number) != was;
 		/* A flow that owns a queue keeps it. */
 		number = flow_ways_find(&fw, hash, salt);
-		flow_ways_busy(&fw, number);
-		flow_ways_idle_heated(&fw, number, 1, 0);
+		hold(number);
+		leave(number, 1, 0);
 		flow_ways_find(&fw, hash, salt);
 		flow_ways_refuse(&fw, number);
 		lost += flow_ways_find(&fw, hash, salt) != number || *tag(number) == was;
@@ -249,7 +265,7 @@ static void without_heat_the_nearest_empty_queue_is_taken(void)
 			if (unit_below(20))
 				own(i, 1 + i);
 			if (unit_below(4))
-				flow_ways_busy(&fw, i);
+				hold(i);
 			*heat(i) = unit_random();
 		}
 		for (i = 32; i--;) {
@@ -284,7 +300,7 @@ static void more_queues_are_for_flows_that_would_share(void)
 		had[flow] = flow_ways_find(&fw, flow, salt);
 		if (fw.shared != FLOW_WAYS_NONE)
 			shared++;
-		flow_ways_busy(&fw, had[flow]);
+		hold(had[flow]);
 		seen[had[flow]] = 1;
 	}
 	unit_ok(shared >= QUEUES, "%u of %u flows share %u queues", shared, 2 * QUEUES, QUEUES);
@@ -301,7 +317,7 @@ static void more_queues_are_for_flows_that_would_share(void)
 			continue;
 		shared += seen[number] || number < QUEUES;
 		seen[number] = 1;
-		flow_ways_busy(&fw, number);
+		hold(number);
 	}
 	unit_ok(!shared, "new flows get the added queues (%u did not)", shared);
 
@@ -314,7 +330,7 @@ static void more_queues_are_for_flows_that_would_share(void)
 		number = flow_ways_find(&fw, flow, salt);
 		shared += seen[number];
 		seen[number] = 1;
-		flow_ways_busy(&fw, number);
+		hold(number);
 	}
 	unit_ok(shared < 6 * QUEUES / 50, "%u of %u flows share %u queues", shared,
 		6 * QUEUES, 8 * QUEUES);
