@@ -288,6 +288,7 @@ COMMON = {
     "sample": Case("50", count("queue.csv"), grows=None, moves="down"),
     "probe": Case("on", flows("probe"), more=("probe=off",)),
     "probe_gap": Case("100", datagrams("probe"), grows=False, more=("probe=on",)),
+    "probe_ecn": Case("ect1", received_ect, more=("probe=on", "probe_ecn=off"), qdisc=MARKS),
     "probe_size": Case("600", deep("groups.probe.goodput_bps.mean"), more=("probe=on",)),
     "access": Case("0.5", carried, grows=False),
 }
@@ -396,6 +397,10 @@ OWN = {
         "trace": Case("half", deep("groups.senders.completion_s.mean"), qdisc="pfifo limit 2000"),
     },
     "programs": {
+        # There is no other traffic whose packets could be marked later or earlier.
+        "probe_ecn": Case(
+            "ect1", received_ect, grows=None, moves="up", more=("probe=on", "probe_ecn=off")
+        ),
         "rtt": Case("150", carried, grows=False),
         "tcp_profile": Case("2001", carried, grows=False, more=("rtt=150", "rate=20")),
         "ip": Case("6", lambda done: str(done.result["programs"]).count("fd00")),

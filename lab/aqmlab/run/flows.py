@@ -14,6 +14,8 @@ from .packets import ETHERNET_HEADER, IP_HEADER
 from .settings import Settings
 
 UDP_HEADER = 8  # bytes
+#: The two bits of the IP header: without ECN, ECT(0), ECT(1).
+ECN = {"off": 0, "ect1": 1, "ect0": 2}
 DELAYS_PER_S = 200  # logged of each flow, at most
 
 # A sink is woken per 64 KiB, a source when half of this is sent: few system calls, and little
@@ -85,7 +87,7 @@ def bulk(
 @dataclass(frozen=True)
 class Cbr:
     """One source: bit/s with Ethernet headers, bytes of an IP packet, DSCP, jitter in gaps between
-    datagrams (0..1), and when it sends (None: from the start, to the end)."""
+    datagrams (0..1), when it sends (None: from the start, to the end), and a key of ECN."""
 
     rate_bps: float
     size: int
@@ -93,13 +95,20 @@ class Cbr:
     jitter: float = 0.0
     start_s: float | None = None
     stop_s: float | None = None
+    ecn: str = "off"
 
     @classmethod
     def every(
-        cls, gap_s: float, size: int, start_s: float | None = None, jitter: float = 0.0
+        cls,
+        gap_s: float,
+        size: int,
+        start_s: float | None = None,
+        jitter: float = 0.0,
+        ecn: str = "off",
     ) -> Cbr:
         """A packet of `size` bytes every gap_s; without jitter, evenly."""
-        return cls((size + ETHERNET_HEADER) * 8 / gap_s, size, jitter=jitter, start_s=start_s)
+        rate_bps = (size + ETHERNET_HEADER) * 8 / gap_s
+        return cls(rate_bps, size, jitter=jitter, start_s=start_s, ecn=ecn)
 
     @property
     def gap_ns(self) -> int:
@@ -146,7 +155,7 @@ def udp(
                 "gap_ns": gap_ns,
                 "jitter_ns": round(cbr.jitter * gap_ns),
                 "size": payload_bytes,
-                "tos": cbr.dscp << 2,
+                "tos": cbr.dscp << 2 | ECN[cbr.ecn],
                 "delay_ns": round(rtt_ms * 5e5),
                 "stop_ns": round((cbr.stop_s or 0) * 1e9),
                 "log_every": max(1, round(1e9 / gap_ns / DELAYS_PER_S)),
@@ -172,5 +181,10 @@ def probe(settings: Settings, rng: random.Random) -> list[Group]:
         "probe",
         1,
         0.0,
-        Cbr.every(settings.number("probe_gap") / 1e3, settings.count("probe_size"), jitter=1.0),
+        Cbr.every(
+            settings.number("probe_gap") / 1e3,
+            settings.count("probe_size"),
+            jitter=1.0,
+            ecn=settings.text("probe_ecn") if "probe_ecn" in settings.values else "off",
+        ),
     )

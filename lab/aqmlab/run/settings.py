@@ -69,7 +69,8 @@ TCP = (
         "cc",
         "auto",
         "",
-        "congestion control that the kernel has, or reno90 (tcp/tcp_reno90.c); auto: the profile's",
+        "congestion control that the kernel has, or reno90 or dctcp_ect1 (lab/tcp); auto: the "
+        "profile's",
     ),
     Param(
         "ecn",
@@ -137,6 +138,14 @@ TIME = (
         "size of its packets, including the IP header",
         100,
         1500,
+        needs=(("probe", ("on",)),),
+    ),
+    Param(
+        "probe_ecn",
+        "off",
+        "",
+        "ECN field of its packets: ect1 for the queue of L4S, ect0 for a classic one",
+        choices=("off", "ect0", "ect1"),
         needs=(("probe", ("on",)),),
     ),
     Param(
