@@ -163,8 +163,8 @@ def differences(values: Values, kernels: Sequence[str]) -> Iterator[Difference]:
                     continue
                 found = mean([b - a for a, b in pairs])
                 if abs(found.value) >= measure.least and abs(found.value) > found.half:
-                    means = (mean(side) for side in zip(*pairs, strict=True))
-                    yield Difference(experiment, measure, before, after, *means, found)
+                    first, second = (mean(side) for side in zip(*pairs, strict=True))
+                    yield Difference(experiment, measure, before, after, first, second, found)
 
 
 def difference_table(found: Iterable[Difference]) -> str:
