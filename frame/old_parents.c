@@ -33,7 +33,7 @@
  * Return the packet that a parent has peeked at, or dequeue one.
  *
  * If the queue is empty now and its backlog is not, the backlog is what the parents
- * count too much (see queued_settle()). We add it to the length of the packet, so that
+ * count too much (see aqm_queue.unreported). We add it to the length of the packet, so that
  * each parent subtracts what it has added. This keeps all counts right. The price is that
  * a shaper charges the packet for the lost segments, too.
  */

@@ -24,7 +24,7 @@
 
 /**
  * struct delay_sample - when to read the clock: the packet being timed, and the
- *	results. Also when to look at the rate, see aqm_sent()
+ *	results. Also when to look at the rate, see aqm_queue_look()
  * @packet: its address, never dereferenced; NULL: no packet is timed
  * @wait: arrivals before the next sample; while a packet is timed, a number that is
  *	never reached

@@ -81,7 +81,7 @@
  * @round: first round in which the queue has credit
  * @credit: bytes that it may send in that round; at least 1 until that round
  *	has ended
- * @dropped: packets dropped from it; the qdisc counts them
+ * @dropped: queued packets that were dropped; a refused arrival does not count
  * @turn: link in the list of its round; valid only while @head is set
  *
  * An empty queue without debt has the value 0 everywhere except in its number.

@@ -48,7 +48,8 @@ struct aqm_kind;
  * @AQM_DROP_FILTER: a filter drops it
  * @AQM_DROP_EARLY: the AQM drops it at random
  * @AQM_DROP_FORCED: the AQM drops it because its average is too high
- * @AQM_DROP_OWN: the first cause that only one qdisc has
+ * @AQM_DROP_OWN: the first cause that only one qdisc has. From @AQM_DROP_FILTER on the
+ *	sender is told of congestion (NET_XMIT_CN), and before it of a full queue
  * @AQM_DROP_OWN_2: the second
  * @AQM_DROP_OWN_3: the third
  * @AQM_DROPS: number of causes

@@ -21,6 +21,20 @@ static void rate(u64 rate)
 	standing_delay_set(&sd, rate, TARGET, LEAST);
 }
 
+/* The MTU of the device can change while the rate stays. */
+static void test_least(void)
+{
+	start();
+	rate(1000);
+	unit_ok(!standing_delay_is_long(&sd, LEAST), "two packets are never too long");
+	standing_delay_set(&sd, 1000, TARGET, 3 * LEAST);
+	unit_ok(!standing_delay_is_long(&sd, 3 * LEAST), "two larger packets neither");
+	standing_delay_set(&sd, 1000, TARGET, LEAST);
+	unit_ok(standing_delay_is_long(&sd, 3 * LEAST), "but for small ones they are");
+	standing_delay_set(&sd, 0, TARGET, LEAST);
+	unit_ok(!standing_delay_is_long(&sd, U32_MAX), "nothing is too long at an unknown rate");
+}
+
 static void test_rate(void)
 {
 	start();
@@ -79,6 +93,7 @@ static void test_signals(void)
 
 UNIT_TESTS
 {
+	test_least();
 	test_rate();
 	test_signals();
 }

@@ -35,11 +35,13 @@
  * @limit: backlog that the link sends in the target time, bytes
  * @next: when the next signal is due, ns; 0: the delay is not above the target
  * @rate: rate of the link, bytes per second; 0: unknown
+ * @least: backlog that is never too long, bytes
  */
 struct standing_delay {
 	u64	limit;
 	u64	next;
 	u64	rate;
+	u32	least;
 };
 
 /* Start without a known rate. */
@@ -87,10 +89,11 @@ static inline bool standing_delay_due(struct standing_delay *sd, u32 queues,
 static inline void standing_delay_set(struct standing_delay *sd, u64 rate,
 				      u32 target, u32 least)
 {
-	if (rate == sd->rate)
+	if (rate == sd->rate && least == sd->least)
 		return;
 	sd->rate = rate;
-	sd->limit = max_t(u64, div_u64(rate * target, 1000000), least);
+	sd->least = least;
+	sd->limit = rate ? max_t(u64, div_u64(rate * target, 1000000), least) : U64_MAX;
 }
 
 /* Return the delay of @backlog bytes at @rate bytes per second in ns; 0: unknown. */

@@ -25,9 +25,13 @@ typedef int16_t s16;
 typedef int32_t s32;
 typedef __s64 s64;
 
+#define U8_MAX		UINT8_MAX
+#define U16_MAX		UINT16_MAX
 #define U32_MAX		UINT32_MAX
+#define S16_MAX		INT16_MAX
 #define S32_MAX		INT32_MAX
 #define U64_MAX		UINT64_MAX
+#define S64_MAX		INT64_MAX
 
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
