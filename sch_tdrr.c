@@ -70,6 +70,12 @@
  * that ignores losses would have a low throughput and push out the others.
  * docs/results/dropcut.md compares both rules.
  *
+ * Where a packet goes: tdrr_enqueue() asks flow_buffer_hash() for the queue of its flow,
+ * and tdrr_add() appends it; tdrr_dequeue() takes the queue whose turn it is from
+ * flow_rounds_next(), and throughput_index_count() notes what left. If the buffer is
+ * full, tdrr_enqueue_full() evicts, and parents_report() tells the parents. A GSO packet,
+ * a filter or a packet without a hash goes through frame/flow_buffer.c first.
+ *
  * Parameters, their units and ranges: TC_TDRR_OPTIONS.
  */
 
