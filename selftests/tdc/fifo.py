@@ -22,17 +22,15 @@ LIMIT_OF_A_TABLE = Option(
     "1 to 1048576 packets",
     {"150": 150, "1": 1, "1048576": 1 << 20},
     bad="0 1048577 ten",
-    raw=[1 << 20 | 1],
 )
 MIN_MAX = (
-    Option("min", "auto", TO_INT_MAX, {"20": 20, "30": 30}, bad="0 -1", raw=[1 << 31]),
+    Option("min", "auto", TO_INT_MAX, {"20": 20, "30": 30}, bad="0 -1"),
     Option(
         "max",
         "auto",
         "2 to 2147483647 packets",
         {"90": 90, "80": 80},
         bad="0 1 x",
-        raw=[1, 1 << 31],
     ),
 )
 PROBABILITY = Option("probability", "0.02", "0 to 1", {"0.5": 0.5, "1": 1, "0": 0}, bad="1.1 -1")
@@ -43,9 +41,8 @@ BANDWIDTH = Option(
     "8bit to 8.796Tbit",
     {"100mbit": 12500000, "100gbit": 12500000000},
     bad="fast 9tbit",
-    raw=[(1 << 40) + 1],
 )
-AVPKT = Option("avpkt", "1000b", "1b to 4Gb", {"1500": 1500, "64": 64}, bad="0", raw=[0])
+AVPKT = Option("avpkt", "1000b", "1b to 4Gb", {"1500": 1500, "64": 64}, bad="0")
 LINK = (BANDWIDTH, AVPKT)
 
 NODROP = Conflict("nodrop", "nodrop needs ecn")
@@ -59,11 +56,6 @@ IDLE = {
     "limit": 6666,
     "memory_limit": 32 << 20,
     "memory_used": 0,
-    "marked": 0,
-    "spared": 0,
-    "drop_limit": 0,
-    "drop_memory": 0,
-    "drop_change": 0,
     "dropped_bytes": 0,
     "delay": 0,
     "delay_avg": 0,
@@ -73,10 +65,6 @@ RED_IDLE = {
     **IDLE,
     "avg": 0,
     "probability": 0,
-    "early_drop": 0,
-    "early_mark": 0,
-    "forced_drop": 0,
-    "forced_mark": 0,
     "segments": 0,
     "count": 0,
     "ptime": 8000,
@@ -91,7 +79,6 @@ def time(name: str, default: str, good: str, us: int) -> Option:
         "1us to 10s",
         {good: us, "1us": 1, "10s": 10000000},
         bad="0 11s",
-        raw=[0, 10000001],
     )
 
 

@@ -2,12 +2,13 @@
 """Elements of a kind's table: options, conflicts, and special cases.
 
 For each option, a table says what a user can type, how JSON shows it, and which values are wrong.
-``cases.py`` generates tdc's cases from it. The numbers of netlink attributes come from the kind's
-uapi header.
+``cases.py`` generates tdc's cases from it. The numbers and sizes of netlink attributes and the
+names of counters come from the lists in the kind's uapi header.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,7 +26,6 @@ class Option:
     good: input, and the value that JSON then shows. The first one is used for "every option at
         once". Each other one is the target of a change from there
     bad: input that tc refuses, separated by spaces
-    raw: values in the attribute's unit that the kernel refuses
     fixed: the kernel's message, if the option cannot be changed
     """
 
@@ -34,13 +34,26 @@ class Option:
     allowed: str
     good: Mapping[str, Shown]
     bad: str = ""
-    raw: Sequence[int] = ()
     fixed: str = ""
     is_flag: bool = False
 
     def words(self, typed: str) -> str:
         """Return the words for one of ``good``, with the option's name."""
         return typed if self.is_flag else f"{self.name} {typed}"
+
+    def help_line(self) -> str:
+        """Return a pattern of the option's line in the help text, with single spaces."""
+        name = f"[no]{self.name.removeprefix('no')}" if self.is_flag else self.name
+        allowed = f" {self.allowed};" if self.allowed else ""
+        part = r"(?:(?!default )[^;])*;"
+        end = re.escape(f"{allowed} default {self.default}")
+        return rf"{re.escape(name)} {part}(?:{part}){{0,2}}?{end}"
+
+    def shown_with(self, shown: Mapping[str, Shown], typed: str) -> dict[str, Shown]:
+        """Return tc's JSON output after this option is set, too."""
+        value = self.good[typed]
+        new = value if isinstance(value, dict) else {self.name: value}
+        return {key: value for key, value in {**shown, **new}.items() if value is not None}
 
 
 def choice(name: str, words: str) -> Option:
@@ -52,7 +65,6 @@ def choice(name: str, words: str) -> Option:
         " | ".join(words.split()),
         {word: word for word in [*others, default]},
         bad="nonsense",
-        raw=[len(others) + 1],
     )
 
 
@@ -60,7 +72,7 @@ def flag(name: str, default: bool = False) -> Option:
     """Return a flag. "NAME" sets it and "noNAME" clears it, or the reverse for a "noNAME"."""
     clear = name[2:] if name.startswith("no") else f"no{name}"
     words = {clear: False, name: True} if default else {name: True, clear: False}
-    return Option(name, name if default else clear, "", words, raw=[2], is_flag=True)
+    return Option(name, name if default else clear, "", words, is_flag=True)
 
 
 # Options for marking, the same for each RED. nodrop ends together with ecn.
@@ -70,7 +82,6 @@ MARKING = (
         "noecn",
         "",
         {"ecn": True, "noecn drop": {"ecn": False, "nodrop": False}},
-        raw=[2],
         is_flag=True,
     ),
     flag("nodrop"),
@@ -127,7 +138,7 @@ class Conflict:
 class Kind:
     """The table of a kind.
 
-    idle: statistics of an empty queue without options
+    idle: statistics of an empty queue without options, except counters of events, which are 0
     alone: options that are not part of "every option at once", because they exclude another
     """
 

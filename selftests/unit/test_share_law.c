@@ -61,55 +61,8 @@ static void test_corners(void)
 		"a class without a share has a threshold nevertheless");
 }
 
-/* tc-cbt(8): 10 Mb/s, 100 ms: 125000 bytes */
-static void test_worked_example(void)
-{
-	u32 tcp = share_law(1250000, 100000, 0.75 * ONE, 1500);
-	u32 tagged = share_law(1250000, 100000, 0.15 * ONE, 800);
-	u32 other = share_law(1250000, 100000, 0.10 * ONE, 1000);
-
-	unit_ok(tcp == 62.5 * 256 && tagged == 6000 && other == 12.5 * 256,
-		"the worked example: 62.5, 23.4375 and 12.5 packets");
-	unit_ok(share_law_limit(tcp + tagged + other) == 197,
-		"and room for twice their sum, 196.875");
-	unit_ok(share_law_limit(1) == 1 && share_law_limit(3ULL << 28) == 3 << 21,
-		"room for one packet at least, and no overflow");
-}
-
-static void test_threshold(void)
-{
-	/* 10^6 bytes/s for 40 ms: 40 000 bytes, half of them in packets of 500. */
-	struct share_class c = { .share = 1U << 31, .packet = 500 };
-	struct share_total total = {};
-
-	unit_ok(share_law_threshold(&c, 1000000, 40000, &total) == 40 * SHARE_LAW_UNIT,
-		"40 packets from the share");
-	c.least = 50 * SHARE_LAW_UNIT;
-	unit_ok(share_law_threshold(&c, 1000000, 40000, &total) == c.least, "raised to the least");
-	c.given = 7;
-	unit_ok(share_law_threshold(&c, 1000000, 40000, &total) == 7, "what was given counts");
-	unit_ok(total.sum == 90 * SHARE_LAW_UNIT + 7 && total.raised == 10 * SHARE_LAW_UNIT,
-		"sum, and the part that was raised");
-	unit_ok(share_law_room(&total) == 161, "twice the shares, the raised part once");
-	total = (struct share_total) { .sum = 1000, .raised = 999 };
-	unit_ok(share_law_room(&total) == 4, "room for the sum at least");
-}
-
-static void test_latency(void)
-{
-	/* 80 packets of 500 bytes in 40 ms: a limit of 160. */
-	struct share_class c = { .share = U32_MAX, .packet = 500 };
-
-	unit_ok(share_law_latency(&c, 1, 1000000, 40000, 160) == 40000, "memory holds the limit");
-	unit_ok(share_law_latency(&c, 1, 1000000, 40000, 40) == 10000, "a quarter of the memory");
-	unit_ok(share_law_latency(&c, 1, 1ULL << 40, 1, 1) == 1, "1 us at least");
-}
-
 UNIT_TESTS
 {
 	test_formula();
-	test_threshold();
-	test_latency();
 	test_corners();
-	test_worked_example();
 }

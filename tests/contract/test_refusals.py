@@ -12,7 +12,8 @@ from functools import cache
 from typing import Any
 
 import pytest
-from cases import BYTES, load
+from cases import load
+from uapi import idle, out_of_range, width
 
 from aqmlab.qdiscs import interface
 from tests.userspace import KINDS, TOP, Refused, World
@@ -32,13 +33,9 @@ def refused_by_kernel(kind: str) -> Iterator[tuple[str, str]]:
     for conflict in table(kind).conflicts:
         if conflict.status != TC_REFUSES:
             yield conflict.words, conflict.message
-    types = {option.name: option for option in interface.read(kind).options}
-    for option in table(kind).options:
-        listed = types[option.name]
-        for value in option.raw:
-            size = BYTES.get(listed.type, 4)
-            if value >> 8 * size == 0:
-                yield f"raw {listed.attribute}:{value}:{size}", f"{option.name} must be"
+    for listed in interface.read(kind).options:
+        for value in out_of_range(listed):
+            yield f"raw {listed.attribute}:{value}:{width(listed)}", f"{listed.name} must be"
 
 
 CASES = [(kind, *case) for kind in KINDS for case in refused_by_kernel(kind)]
@@ -76,7 +73,8 @@ def test_fixed_option_cannot_be_changed(kind: str, option: Any) -> None:
 def test_statistics_of_an_idle_queue_are_those_of_the_table(kind: str) -> None:
     with World(kind) as world:
         named = world.named()
-        assert {name: named[name] for name in table(kind).idle} == table(kind).idle
+        expected = idle(table(kind))
+        assert {name: named[name] for name in expected} == expected
 
 
 def warnings() -> Iterator[tuple[str, str, str]]:

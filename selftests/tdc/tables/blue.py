@@ -9,12 +9,8 @@ KIND = Kind(
     options=[
         fifo.LIMIT,
         Option("threshold", "auto", fifo.UP_TO_ALL, {"20": 20, "1": 1}, bad="0 -1 x"),
-        Option(
-            "increment", "0.0025", "above 0 to 1", {"0.5": 0.5, "1": 1}, bad="0 1.1 -1", raw=[0]
-        ),
-        Option(
-            "decrement", "0.00025", "above 0 to 1", {"0.25": 0.25, "1": 1}, bad="0 1.1 -1", raw=[0]
-        ),
+        Option("increment", "0.0025", "above 0 to 1", {"0.5": 0.5, "1": 1}, bad="0 1.1 -1"),
+        Option("decrement", "0.00025", "above 0 to 1", {"0.25": 0.25, "1": 1}, bad="0 1.1 -1"),
         fifo.time("freeze_time", "100ms", "10ms", 10000),
         fifo.BANDWIDTH,
         *MARKING,
@@ -27,9 +23,6 @@ KIND = Kind(
         "threshold": 6666,
         "probability": 0,
         "segments": 0,
-        "rises": 0,
-        "falls": 0,
-        "early_drop": 0,
     },
     special=[
         stats("blue on a slow link has 8 packets", "blue bandwidth 500kbit", limit=8, threshold=8),

@@ -12,8 +12,8 @@ KIND = Kind(
         fifo.PROBABILITY,
         fifo.WEIGHT,
         *fifo.LINK,
-        Option("candidates", "1", "1 to 64 packets", {"64": 64, "3": 3}, bad="0 65", raw=[0, 65]),
-        Option("adaptive", "auto", "1 to 32 regions", {"5": 5, "32": 32}, bad="0 33", raw=[33]),
+        Option("candidates", "1", "1 to 64 packets", {"64": 64, "3": 3}, bad="0 65"),
+        Option("adaptive", "auto", "1 to 32 regions", {"5": 5, "32": 32}, bad="0 33"),
         flag("gentle"),
         *MARKING,
         SEED,
@@ -36,10 +36,6 @@ KIND = Kind(
         "candidates": 0,
         "min_th": 2222,
         "max_th": 4444,
-        "drawn": 0,
-        "matched": 0,
-        "victims": 0,
-        "drop_filter": 0,
     },
     special=[
         changed(

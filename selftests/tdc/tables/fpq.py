@@ -9,14 +9,13 @@ KIND = Kind(
     options=[
         fifo.LIMIT,
         fifo.time("rtt", "100ms", "50ms", 50000),
-        Option("min", "5p", "1 to 11 packets", {"7": 7, "1": 1, "11": 11}, bad="0 12", raw=[0, 12]),
+        Option("min", "5p", "1 to 11 packets", {"7": 7, "1": 1, "11": 11}, bad="0 12"),
         Option(
             "vector",
             "5000",
             "64 to 1048576 bits",
             {"1000": 1000, "64": 64, "1048576": 1 << 20},
             bad="63 1048577",
-            raw=[63, 1 << 20 | 1],
         ),
         Option(
             "clear",
@@ -24,7 +23,6 @@ KIND = Kind(
             "1ms to 10s",
             {"2s": 2000000, "1ms": 1000, "10s": 10000000},
             bad="0 999us 11s",
-            raw=[999, 10000001],
         ),
         fifo.WEIGHT,
         *fifo.LINK,

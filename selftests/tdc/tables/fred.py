@@ -9,7 +9,7 @@ KIND = Kind(
     options=[
         fifo.LIMIT_OF_A_TABLE,
         *fifo.MIN_MAX,
-        Option("minq", "auto", fifo.TO_INT_MAX, {"3": 3, "1": 1}, bad="0 -1", raw=[1 << 31]),
+        Option("minq", "auto", fifo.TO_INT_MAX, {"3": 3, "1": 1}, bad="0 -1"),
         fifo.PROBABILITY,
         fifo.WEIGHT,
         fifo.time("rtt", "100ms", "50ms", 50000),
@@ -33,14 +33,10 @@ KIND = Kind(
         "active": 0,
         "struck": 0,
         "maxq": 1666,
-        "maxq_drop": 0,
-        "twice_drop": 0,
-        "avgcq_drop": 0,
         "min_th": 1666,
         "max_th": 3332,
         "minq": 4,
         "ptime": 4000,
-        "drop_filter": 0,
     },
     special=[
         stats(

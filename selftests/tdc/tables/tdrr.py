@@ -14,7 +14,6 @@ KIND = Kind(
             "1ms to 100s",
             {"1.5s": 1500000, "1ms": 1000, "100s": 100000000},
             bad="999us 100001ms 1h fast",
-            raw=[999, 100000001],
         ),
         flag("sparse"),
         Option(
@@ -23,7 +22,6 @@ KIND = Kind(
             "0us to 1s",
             {"5ms": 5000, "1us": 1, "1s": 1000000},
             bad="1000001us 1h short",
-            raw=[1000001],
         ),
         flag("ecn"),
         Option("drop_cut", "0", "0 to 1", {"0.3": 0.3, "1": 1, "0": 0}, bad="-1 2 x"),
@@ -32,12 +30,8 @@ KIND = Kind(
         **flow_buffer.IDLE,
         "top": 0,
         "top_throughput": 0,
-        "victims": 0,
-        "went_first": 0,
-        "target_drop": 0,
         "rate": 0,
         "expected_delay": 0,
-        "recalled": 0,
         "records": 0,
     },
     special=[
