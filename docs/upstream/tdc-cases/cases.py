@@ -171,22 +171,18 @@ def skbprio() -> Iterator[dict[str, Any]]:
     held = [*UP, *slow("skbprio limit 2")]
     # Of a class only bytes: mainline shows 0 packets, whatever it holds.
     stats = "class skbprio 2:%d parent 2: *\\n \\(dropped %d, .*\\n backlog %s"
-    yield case(
-        "skbprio",
-        "SKBPRIO drops a packet of low priority for one of high",
-        flood(1, 3),
-        stats % (4, 0, "[1-9]"),
-        show=CLASSES,
-        setup=[*held, flood(9, 0)],
-    )
-    yield case(
-        "skbprio",
-        "SKBPRIO drops no packet of high priority for one of low",
-        flood(9, 0),
-        stats % (1, 9, "0b"),
-        show=CLASSES,
-        setup=[*held, flood(9, 3)],
-    )
+    for name, before, after, seen in (
+        ("a packet of low priority for one of high", (9, 0), (1, 3), (4, 0, "[1-9]")),
+        ("no packet of high priority for one of low", (9, 3), (9, 0), (1, 9, "0b")),
+    ):
+        yield case(
+            "skbprio",
+            f"SKBPRIO drops {name}",
+            flood(*after),
+            stats % seen,
+            show=CLASSES,
+            setup=[*held, flood(*before)],
+        )
     add = "$TC qdisc add dev $DUMMY handle 1: root skbprio"
     yield case(
         "skbprio",
