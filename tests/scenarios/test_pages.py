@@ -68,7 +68,7 @@ def test_pages_that_state_equal_shares_state_the_price() -> None:
     for name in (
         "README.md",
         "docs/findings.md",
-        "docs/buffers-note.md",
+        "docs/buffers-paper.md",
         "docs/results/README.md",
         "docs/results/buffers.md",
     ):
