@@ -302,9 +302,10 @@ def test_packets_that_end_in_a_header_are_counted(kind: str) -> None:
         assert world.stats().packets + world.stats().drops == len(SHORT)
 
 
+#: The fuzzer is built by clang with the same sanitizers.
 COMPILERS = [
     pytest.param("gcc", "", id="gcc"),
-    pytest.param("clang", "", id="clang"),
+    pytest.param("clang", "", id="clang", marks=pytest.mark.extra),
     pytest.param("gcc", "1", id="gcc, an old kernel"),
 ]
 
@@ -330,22 +331,23 @@ def test_no_sanitizer_complains(kind: str, compiler: str, old: str, tmp_path: Pa
         assert done.returncode == 0, done.stderr[-4000:]
 
 
-# 15 s of CPU per kind. The same seed and corpus give the same runs.
-FUZZ_RUNS = 15000
+# 1 to 2 s of CPU per kind, and 2 to 7 s in make test-extra. The same seed gives the same runs.
+FUZZ_RUNS = (5000, pytest.param(15000, marks=pytest.mark.extra))
 # Minimum share of the fuzzer's option lists that the discipline must accept. A refused list tests
 # only the parser.
 ACCEPTED = 0.7
 
 
+@pytest.mark.parametrize("runs", FUZZ_RUNS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_fuzzing_finds_nothing_and_most_of_its_options_are_accepted(
-    kind: str, tmp_path: Path
+    kind: str, runs: int, tmp_path: Path
 ) -> None:
     build(str(BUILD / f"fuzz-{kind}"))
     done = subprocess.run(
         [
             BUILD / f"fuzz-{kind}",
-            f"-runs={FUZZ_RUNS}",
+            f"-runs={runs}",
             "-seed=1",
             "-max_len=1000",
             "-close_fd_mask=2",

@@ -322,21 +322,28 @@ class Case(Protocol):
 
 
 C = TypeVar("C", bound=Case)
+AGAIN = (pytest.mark.again,)
 
 
 @dataclass(frozen=True)
 class Run(Generic[C]):
-    """A case on an engine. ``designed``: its seed is the one for which the case was designed."""
+    """A case on an engine. ``repetition``: 0, or how often its seed has been changed."""
 
     case: C
     engine: Engine
-    designed: bool
+    repetition: int
+
+    @property
+    def designed(self) -> bool:
+        """Return whether the case was designed for its seed."""
+        return not self.repetition
 
 
 class Oracle(Generic[C]):
     """The cases of one discipline. Each runs in user space with many seeds, some on the kernel.
 
     kernel: names of the cases that also run on the kernel, all in one boot
+    seeds: number of seeds in user space; make test runs the first two
     The model must agree with every run. Only a ``Run.designed`` must show the case's purpose.
     """
 
@@ -352,9 +359,9 @@ class Oracle(Generic[C]):
         self.on_kernel = [case for case in cases if case.name in kernel]
         assert len(self.on_kernel) == len(kernel), "an entry of kernel is not the name of a case"
         self.extra_traces = dict(extra or {})
-        self.runs = [Run(case, "kernel", True) for case in self.on_kernel]
+        self.runs = [Run(case, "kernel", 0) for case in self.on_kernel]
         self.runs += [
-            Run(dataclasses.replace(case, seed=case.seed + 1000 * n), "user", not n)
+            Run(dataclasses.replace(case, seed=case.seed + 1000 * n), "user", n)
             for case in cases
             for n in range(seeds)
         ]
@@ -365,7 +372,7 @@ class Oracle(Generic[C]):
             pytest.param(
                 run,
                 id=f"{run.case.name}-{run.engine}-{run.case.seed}",
-                marks=() if run.designed else pytest.mark.again,
+                marks=((), AGAIN, (*AGAIN, pytest.mark.extra))[min(run.repetition, 2)],
             )
             for run in self.runs
         ]

@@ -118,7 +118,7 @@ def off(setting: Setting, got: dict[str, float]) -> float:
 
 
 @pytest.mark.parametrize(
-    "seed", [1, *(pytest.param(seed, marks=pytest.mark.again) for seed in range(2, 6))]
+    "seed", [1, *(pytest.param(seed, marks=pytest.mark.extra) for seed in range(2, 6))]
 )
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda s: s.name)
 def test_every_saturated_class_gets_its_share(setting: Setting, seed: int) -> None:
