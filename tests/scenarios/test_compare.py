@@ -230,8 +230,8 @@ def test_rfc_7928_is_a_set_of_workloads_that_run() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('[a]\nscenario = "dumbbell"\nsettings = {}\n', "a: needs buffer, rate, rivals"),
-        ('[a]\nscenario = "dumbbell"\n', "a: needs settings, buffer, rate, rivals"),
+        ('[a]\nscenario = "dumbbell"\nsettings = {}\n', "a: needs buffer, rate"),
+        ('[a]\nscenario = "dumbbell"\n', "a: needs settings, buffer, rate"),
         ('title = "mine"\n', "title = 'mine': a workload is a table"),
         ("defaults = 5\n", "defaults = 5: a workload is a table"),
         ('[a]\nbuffer = "50"\n', "a: buffer = '50': needs a whole number"),

@@ -38,6 +38,8 @@ def others_in(workload: Workload, against: Sequence[str]) -> list[Discipline]:
         for rival in workload.rivals
         if (kind := rival.name.split()[0]) not in all_metadata()
     }
+    if not against and not mainline:
+        raise UserError(f"{workload.title}: has no rivals, so give --against")
     if not against:
         return [*mainline.values()]
     options = TODAY | {kind: card["DEMO"] for kind, card in all_metadata().items()}

@@ -34,7 +34,7 @@ NEEDS = {
     int: "a whole number",
     list: "a list of qdiscs",
 }
-REQUIRED = ("scenario", "settings", "buffer", "rate", "rivals")
+REQUIRED = ("scenario", "settings", "buffer", "rate")
 
 
 def load(name: str) -> dict[str, Workload]:
@@ -67,7 +67,7 @@ def _check_types(where: str, entry: dict[str, Any]) -> None:
 
 
 def _workload(path: Path, key: str, usual: dict[str, Any], entry: dict[str, Any]) -> Workload:
-    values = {**usual, **entry}
+    values = {"rivals": [], **usual, **entry}
     if missing := [word for word in REQUIRED if word not in values]:
         raise UserError(f"{path}, {key}: needs {', '.join(missing)}")
     settings = {**usual.get("settings", {}), **entry.get("settings", {}), "rate": values["rate"]}
