@@ -14,7 +14,11 @@ from labkit.usage import Parser
 from . import logs, result
 
 #: Logs of flowgen, by the kind of flow that writes them.
-LOGS = {"udp": (run_directory.DATAGRAMS, run_directory.DELAYS), "web": (run_directory.REQUESTS,)}
+LOGS = {
+    "udp": (run_directory.DATAGRAMS, run_directory.DELAYS),
+    "web": (run_directory.REQUESTS,),
+    "query": (run_directory.REQUESTS,),
+}
 
 
 def _check_logs(directory: Path) -> None:

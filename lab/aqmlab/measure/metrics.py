@@ -159,6 +159,8 @@ def _loss(rows: Sequence[Mapping[str, str]], datagrams: Array) -> float | None:
     """
     if any(row["kind"] == "udp" for row in rows):
         return traffic_metrics.loss(datagrams)
+    if any(row["kind"] == "query" for row in rows):
+        return None  # completion_s counts what is unfinished
     sent = sum(int(row["bytes_sent"]) for row in rows)
     return sum(int(row["bytes_retransmitted"]) for row in rows) / sent if sent else None
 

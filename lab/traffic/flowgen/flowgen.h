@@ -84,6 +84,7 @@ struct flow_kind {
 extern const struct flow_kind flow_kind_bulk;
 extern const struct flow_kind flow_kind_udp;
 extern const struct flow_kind flow_kind_web;
+extern const struct flow_kind flow_kind_query;
 
 /* In the order of the help. The first is the default. */
 extern const struct flow_kind *const flow_kinds[];
@@ -218,6 +219,19 @@ FILE *flow_log(struct flow_log *log);
 void flow_count(struct flow *f, const struct tcp_info *info);
 void flow_count_segs(struct flow *f);
 void flow_end_row(struct flow *f, const struct tcp_info *info);
+
+/*
+ * web.c: requests of a session, and their log.
+ * @think_ns: time before the request
+ * @bytes: of the response
+ */
+struct request {
+	int64_t think_ns;
+	uint64_t bytes;
+};
+
+extern struct flow_log requests_log;
+unsigned int requests_parse(const struct flow *f, const char *session, struct request **requests);
 
 /* sockets.c */
 void enter(const char *netns);

@@ -25,11 +25,6 @@
 
 #define REQUEST_BYTES	300	/* about the size of an HTTP request */
 
-struct request {
-	int64_t think_ns;
-	uint64_t bytes;
-};
-
 /*
  * @session: the requests as in the flow file; @keep: one connection for all
  * @every_ns: time between two requests; 0: think after the request before
@@ -68,24 +63,25 @@ static const struct flow_key web_keys[] = {
 		 "time between two requests, ns (0: only think times)"),
 };
 
-static struct flow_log web_log_requests = {
+struct flow_log requests_log = {
 	.option = "requests",
 	.header = "start_s,flow,request,bytes,completion_s",
 };
 
-static void web_parse(struct flow *f, struct web *w)
+/* Read a session, "NS:BYTES,...", into an array. Returns its length. */
+unsigned int requests_parse(const struct flow *f, const char *session, struct request **requests)
 {
-	char *at = w->session, *end;
-	unsigned int i;
+	const char *at = session;
+	unsigned int nr = 1, i;
+	char *end;
 
-	w->nr = 1;
-	for (end = at; *end; end++)
-		w->nr += *end == ',';
-	w->requests = calloc(w->nr, sizeof(*w->requests));
-	if (!w->requests)
+	for (i = 0; at[i]; i++)
+		nr += at[i] == ',';
+	*requests = calloc(nr, sizeof(**requests));
+	if (!*requests)
 		err(1, "memory for flow %u", f->id);
-	for (i = 0; i < w->nr; i++) {
-		struct request *r = &w->requests[i];
+	for (i = 0; i < nr; i++) {
+		struct request *r = &(*requests)[i];
 
 		r->think_ns = strtoll(at, &end, 10);
 		if (*end != ':' || r->think_ns < 0)
@@ -96,7 +92,7 @@ static void web_parse(struct flow *f, struct web *w)
 			goto bad;
 		at = end + 1;
 	}
-	return;
+	return nr;
 bad:
 	errx(2, "flow %u: requests: number %u is not THINK_NS:BYTES", f->id,
 	     i + 1);
@@ -107,8 +103,8 @@ static void web_open(struct flow *f)
 	int family = f->source_addr.sa.ss_family;
 	struct web *w = f->state;
 
-	web_parse(f, w);
-	flow_log(&web_log_requests);
+	w->nr = requests_parse(f, w->session, &w->requests);
+	flow_log(&requests_log);
 
 	enter(f->source_netns);
 	f->listen_fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
@@ -230,12 +226,12 @@ static void web_log(struct flow *f, bool complete)
 	double seconds = (double)(mono_ns() - run.epoch_ns - w->asked_ns) /
 			 NSEC_PER_SEC;
 
-	fprintf(web_log_requests.file, "%.6f,%u,%u,%llu,",
+	fprintf(requests_log.file, "%.6f,%u,%u,%llu,",
 		(double)w->asked_ns / NSEC_PER_SEC, f->id, w->next,
 		(unsigned long long)w->requests[w->next].bytes);
 	if (complete)
-		fprintf(web_log_requests.file, "%.6f", seconds);
-	fputc('\n', web_log_requests.file);
+		fprintf(requests_log.file, "%.6f", seconds);
+	fputc('\n', requests_log.file);
 	w->under_way = false;
 	w->next++;
 }
@@ -426,7 +422,7 @@ const struct flow_kind flow_kind_web = {
 	.state_size = sizeof(struct web),
 	.keys = web_keys,
 	.nr_keys = ARRAY_SIZE(web_keys),
-	.logs = &web_log_requests,
+	.logs = &requests_log,
 	.nr_logs = 1,
 	.open = web_open,
 	.start = web_think,
