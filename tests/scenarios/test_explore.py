@@ -208,6 +208,13 @@ addEventListener("load", () => setTimeout(() => {
   // A setting may have a long name.
   document.getElementById("section").add(new Option("x".repeat(200), "2"));
   const root = document.documentElement;
+  const shown = () => ["flows", "flows-log"].filter((id) => !document.getElementById(id).hidden);
+  said.push(["axis", shown().join()]);
+  document.getElementById("log").click();
+  said.push(["chosen", shown().join()]);
+  const cell = table.querySelector("tbody td:nth-child(3)");
+  said.push(["cell", getComputedStyle(cell).display === "flex"
+    ? getComputedStyle(cell, "::before").content : "beside"]);
   said.push(["too wide", root.scrollWidth - root.clientWidth]);
   const places = [...document.querySelectorAll(".plots figure > div")];
   said.push(["drawn", places.filter((place) => place.clientHeight > 200).length]);
@@ -218,6 +225,37 @@ addEventListener("load", () => setTimeout(() => {
 }, 2000));
 </script>
 """
+
+
+def said_by(page: Path, words: list[str]) -> Any:
+    """Open a page with a probe in a browser, and return what the probe found."""
+    dom = subprocess.run(
+        [*words, "--dump-dom", page.as_uri()],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    ).stdout
+    found = re.search(r'<pre id="probe">(.*?)</pre>', dom)
+    assert found, "the page's script failed before the probe"
+    return json.loads(unescape(found[1]))
+
+
+def test_axis_is_logarithmic_if_one_flow_has_most_of_the_link(tmp_path: Path) -> None:
+    """Flow 1 gets 8 Mb/s, and flow 0 gets 0.2."""
+    make(tmp_path / "runs", {("fair", 2): 100.0})
+    page = tmp_path / "report.html"
+    assert html_report.main([str(tmp_path / "runs"), "--out", str(page)]) == 0
+    start = PROBE.partition('said.push(["plots"')[0]
+    end = PROBE[PROBE.index('const probe = document.createElement("pre")') :]
+    seen = """
+  const of = models("flows-log");
+  said.push(["shown", document.getElementById("flows").hidden && [...of.data.y].join(" ")]);
+  """
+    page.write_text(page.read_text().replace("</body>", start + seen + end + "</body>"))
+    words = ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu"]
+    words += [f"--user-data-dir={tmp_path}", "--virtual-time-budget=20000"]
+    assert said_by(page, words) == {"shown": "0.2 8"}
 
 
 @pytest.mark.parametrize("width", [500, 1400])
@@ -234,24 +272,18 @@ def test_browser_draws_selects_and_sorts(page: Path, width: int, tmp_path: Path)
         "--virtual-time-budget=20000",
         f"--window-size={width},3000",
     ]
-    dom = subprocess.run(
-        [*words, "--dump-dom", probed.as_uri()],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-    ).stdout
-    found = re.search(r'<pre id="probe">(.*?)</pre>', dom)
-    assert found, "the page's script failed before the probe"
-    said = json.loads(unescape(found[1]))
+    said = said_by(probed, words)
     assert said == {
-        "plots": 6,
+        "plots": 7,
         "drawn": 6,
         "too wide": 0,
         "first": "0.200 0.200 0.200 0.080",
         "other buffer": "0.200 0.200 0.200 0.040",
         "one discipline": "0.200 0.040",
         "state": "0 2 2 5",
+        "axis": "flows",
+        "chosen": "flows-log",
+        "cell": '"goodput / fair share, %"' if width < 640 else "beside",
         "no tcp": True,
         "tcp": "200 200 200false",
         "by sd": "fair plain",

@@ -123,7 +123,9 @@ def write(path: Path, sections: Sequence[Section]) -> None:
                     "about": section.about,
                     "card": answer,
                     "scatter": scatter.picture(
-                        scatter.panel(section.rows, looks, answer.column if answer else None)
+                        scatter.panel(section.rows, looks, answer.column if answer else None),
+                        label=f"{heading}: delay against the metric of the card, a mark for each "
+                        "discipline. The table below has the numbers.",
                     ),
                     "table": table,
                     "csv": tables.csv_link(table),

@@ -163,9 +163,9 @@ def _figure(xlabel: str, ylabel: str, **ranges: Any) -> Any:
     return plot
 
 
-def _dots(name: str, ylabel: str, hover: list[tuple[str, str]]) -> Any:
+def _dots(name: str, ylabel: str, hover: list[tuple[str, str]], **axis: Any) -> Any:
     """Return a plot of flows whose source is called `name`."""
-    plot = _figure("flow, by group and goodput", ylabel)
+    plot = _figure("flow, by group and goodput", ylabel, **axis)
     source = ColumnDataSource(
         {key: [] for key in ("x", "y", "name", "colour", "mark", "flow", "group", "rtt", "again")},
         name=name,
@@ -180,7 +180,9 @@ def _dots(name: str, ylabel: str, hover: list[tuple[str, str]]) -> Any:
             ],
         )
     )
-    plot.add_layout(Span(dimension="width", line_color=GREY, line_dash="dashed", name="fair"))
+    plot.add_layout(
+        Span(dimension="width", line_color=GREY, line_dash="dashed", name=f"fair-{name}")
+    )
     return plot
 
 
@@ -222,18 +224,16 @@ def _lines(
 def pictures() -> dict[str, str]:
     """Return Bokeh's models of all plots as JSON, by the name of their place in the page."""
     time = "time, s"
+    hover = [
+        ("", "@name"),
+        ("flow", "@flow, @group"),
+        ("goodput", "@y{0.000} Mb/s"),
+        ("RTT at the end", "@rtt ms"),
+        ("retransmitted", "@again"),
+    ]
     plots = {
-        "flows": _dots(
-            "flows",
-            "goodput, Mb/s",
-            [
-                ("", "@name"),
-                ("flow", "@flow, @group"),
-                ("goodput", "@y{0.000} Mb/s"),
-                ("RTT at the end", "@rtt ms"),
-                ("retransmitted", "@again"),
-            ],
-        ),
+        "flows": _dots("flows", "goodput, Mb/s", hover),
+        "flows-log": _dots("flows-log", "goodput, Mb/s", hover, y_axis_type="log"),
         "delays": _lines(
             "delays",
             "delay, ms",

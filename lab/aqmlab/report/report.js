@@ -8,6 +8,7 @@
   const data = read("data");
   const models = {};
   const chosen = new Set(data.shown);
+  const DOMINATES = 10;  // times the median
 
   const option = (select, value, text) => select.add(new Option(text, value));
 
@@ -63,8 +64,15 @@
         for (const key of ["y", "rtt", "again"]) flows[key].push(run.flows[key][i]);
       });
     }
+    // If one flow has most of the link, the others would lie on the axis.
+    const sorted = flows.y.filter((y) => y > 0).sort((a, b) => a - b);
+    const dominated = sorted.at(-1) > DOMINATES * sorted[(sorted.length - 1) >> 1];
+    if (!byId("log").dataset.chosen) byId("log").checked = dominated;
+    byId("flows-log").hidden = !byId("log").checked;
+    byId("flows").hidden = byId("log").checked;
     models.flows.data = flows;
-    models.fair.location = section.fair;
+    models["flows-log"].data = { ...flows, y: flows.y.map((y) => (y > 0 ? y : NaN)) };
+    for (const name of ["flows", "flows-log"]) models[`fair-${name}`].location = section.fair;
     lines("queue", visible.map(([name, { time, queue: [low, y, high] }]) => (
       { name, x: time, y, band: [low, high] })));
 
@@ -124,6 +132,10 @@
     seeds();
     byId("section").addEventListener("change", () => { seeds(); show(); });
     for (const id of ["seed", "of", "statistic", "tcp-of", "tcp-what"]) byId(id).addEventListener("change", show);
+    byId("log").addEventListener("change", () => {
+      byId("log").dataset.chosen = "1";
+      show();
+    });
     for (const [name, style] of Object.entries(data.styles)) {
       const label = document.createElement("label");
       const box = document.createElement("input");
@@ -184,7 +196,8 @@
     for (const place of document.querySelectorAll(".plots figure > div")) {
       await Bokeh.embed.embed_item(read(`model-${place.id}`), place.id);
     }
-    for (const name of ["flows", "queue", "delays", "losses", "tcp", "state", "fair"]) {
+    for (const name of ["flows", "queue", "delays", "losses", "tcp", "state", "flows-log",
+      "fair-flows", "fair-flows-log"]) {
       models[name] = Bokeh.documents.map((d) => d.get_model_by_name(name)).find((m) => m);
     }
     controls();

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from xml.sax.saxutils import escape
+from xml.sax.saxutils import escape, quoteattr
 
 from .columns import Column, DisciplineRow, columns_of
 from .styles import Style
@@ -161,10 +161,13 @@ def panel(
     return "\n".join(out)
 
 
-def picture(content: str, width: int = WIDTH, height: int = HEIGHT) -> str:
-    """Return SVG elements as an SVG document; nothing for nothing."""
+def picture(content: str, width: int = WIDTH, height: int = HEIGHT, label: str = "") -> str:
+    """Return SVG elements as an SVG document; nothing for nothing.
+
+    label: what a screen reader says of it
+    """
     return content and (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
         'font-family="system-ui, sans-serif" font-size="11" fill="currentColor" '
-        f'role="img">\n{content}\n</svg>'
+        f'role="img"{f" aria-label={quoteattr(label)}" if label else ""}>\n{content}\n</svg>'
     )
