@@ -33,10 +33,10 @@ def parser() -> Parser:
     p.add_argument(
         "--kernel",
         default="",
-        metavar="NAME|DIR",
-        help=f"see --list ({defaults}), or a tree",
+        metavar="NAME|PATH",
+        help=f"see --list ({defaults}), a tree, or vmlinuz",
     )
-    p.add_argument("--clock", default="", help="virtual (default for uml) or wall")
+    p.add_argument("--clock", default="", help="virtual (uml's default) or wall (qemu's)")
     p.add_argument(
         "--flavour",
         metavar="NAME",

@@ -17,6 +17,8 @@ QUEUES, INTERFACES, RECORD = "queues.csv", "interfaces.csv", "record.json"
 
 def wrapped(request: Request, directory: Path) -> Request:
     """Return REQUEST with the program `record` around its command, which logs to DIRECTORY."""
+    if (request.engine, request.clock) == ("qemu", "virtual"):
+        raise LabError("--record: not with --engine qemu --clock virtual; use --engine uml")
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -47,6 +47,12 @@ def test_list_shows_all_kernels(call: Lab) -> None:
         (["--icount"], 69, ["--engine qemu"]),
         (["--engine", "qemu", "--plugin", "x.so"], 69, ["--icount"]),
         (["--nics", "2"], 69, ["--engine qemu"]),
+        (["--engine", "qemu", "--clock", "virtual", "--nics", "2"], 69, ["has no devices"]),
+        (
+            ["--engine", "qemu", "--clock", "virtual", "--record", "/tmp/x"],
+            69,
+            ["--record: not with"],
+        ),
         (["--engine", "qemu", "--nics", "9"], 69, ["0 .. 8"]),
         (["--shell", "--engine", "qemu"], 69, ["--engine uml"]),
         (["--memory", "lots"], 69, ["512M"]),
