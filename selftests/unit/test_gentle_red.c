@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * gentle_red.h against a model in floating point, within the bounds that the
- * header states. The model is written from the two papers' formulas.
+ * header states. The model is written from the two papers' formulas. tests/oracle
+ * compares every decision of the qdiscs that use it.
  */
 #include <math.h>
 #include <aqm/gentle_red.h>
@@ -207,6 +208,34 @@ static void test_chance(void)
 	unit_ok(pass, "chance is p_b / (1 - c p_b)");
 }
 
+/* Ends of the ranges that no option and no trace of the oracles reaches. */
+static void test_ends(void)
+{
+	struct gentle_red_params p = {
+		.min_th = 10, .max_th = 20, .max_p = 90 * GENTLE_RED_PERCENT,
+		.weight = 1 << 28, .ptime = 1,
+	}, bad;
+	struct gentle_red_vars v = { .avg = 10ULL << 32, .count = U32_MAX }, w;
+
+	gentle_red_set(&p, &v, 0);
+	gentle_red_verdict(&p, &v, NULL);
+	unit_ok(v.count == U32_MAX, "the count of arrivals stops, it does not wrap");
+	v.avg = 100ULL << 32;
+	w = gentle_red_snapshot(&p, &v, 0, 1ULL << 32);
+	unit_ok(!w.avg && v.avg, "2^32 packet times forget everything, but a dump forgets nothing");
+
+	unit_ok(!gentle_red_check(&p), "a good configuration passes the check");
+	bad = p;
+	bad.weight = 0;
+	unit_ok(gentle_red_check(&bad), "weight 0 does not");
+	bad = p;
+	bad.ptime = 0;
+	unit_ok(gentle_red_check(&bad), "nor ptime 0");
+	bad = p;
+	bad.max_th = 1U << 31;
+	unit_ok(gentle_red_check(&bad), "nor max of 2^31");
+}
+
 /* A new rate of the link: exact ratios, and what a queue of a FIFO does to them. */
 static void test_follow(void)
 {
@@ -261,5 +290,6 @@ UNIT_TESTS
 	test_auto_weight();
 	test_probability();
 	test_chance();
+	test_ends();
 	test_follow();
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * persistent_queue: ABSMIN against a scan over the queue's whole history, EWMA
- * and EWMA' against the recursion in floating point.
+ * and EWMA' against the recursion in floating point. tests/oracle/tworegionred compares
+ * every estimate, also after changes, and of several packets at once.
  */
 #include <math.h>
 

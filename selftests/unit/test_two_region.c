@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * two_region: the controller against figure 4-7 in floating point, and the rules of
- * the four phases.
+ * two_region: the controller against figure 4-7 in floating point, and thresholds on
+ * all links. tests/oracle/tworegionred compares every decision in the four phases.
  */
 #include <math.h>
 
@@ -183,6 +183,30 @@ static void packets_per_drop_on_arbitrary_queues(void)
 	unit_ok(worst < 0.01, "arbitrary queues: within 1 %% (worst %.2g)", worst);
 }
 
+/* research example: 1 Gb/s, PPD = DB, q_old 900. */
+static void a_draining_queue_is_not_punished(void)
+{
+	struct two_region_stats st = {};
+	struct two_region_params p;
+	struct two_region_vars v;
+	struct model m;
+	int literal;
+
+	for (literal = 0; literal < 2; literal++) {
+		setup(&p, &v, &m, GBIT, literal);
+		v.q_old = 900ULL << 32;
+		two_region_update(&p, &v, &st, 820ULL << 32);
+		unit_ok(v.ppd == p.pipe, "dQ -80: PPD is DB, %s",
+			literal ? "as printed" : "corrected");
+		setup(&p, &v, &m, GBIT, literal);
+		v.q_old = 900ULL << 32;
+		two_region_update(&p, &v, &st, 800ULL << 32);
+		unit_ok(v.ppd == (literal ? 10ULL << 32 : p.pipe), "dQ -100: PPD is %s",
+			literal ? "10, as printed" : "DB, corrected");
+	}
+	unit_ok(st.negative == 2 && st.updates == 4, "both negative rates are counted");
+}
+
 /* 0.9 W + 0.1 W(PPD), rounded to the nearest 2^-32. */
 static void w_is_rounded_to_the_nearest(void)
 {
@@ -330,6 +354,7 @@ UNIT_TESTS
 	packets_per_drop_within_1_percent(false);
 	packets_per_drop_within_1_percent(true);
 	packets_per_drop_on_arbitrary_queues();
+	a_draining_queue_is_not_punished();
 	w_is_rounded_to_the_nearest();
 	only_rates_that_are_not_positive_are_counted();
 	beyond_bmax_the_rate_rises_to_1();
