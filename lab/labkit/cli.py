@@ -34,7 +34,7 @@ def parser() -> Parser:
         "--kernel",
         default="",
         metavar="NAME|PATH",
-        help=f"see --list ({defaults}), a tree, or vmlinuz",
+        help=f"see --list ({defaults}), tree or vmlinuz",
     )
     p.add_argument("--clock", default="", help="virtual (uml's default) or wall (qemu's)")
     p.add_argument(

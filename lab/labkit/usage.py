@@ -57,7 +57,10 @@ class Parser(argparse.ArgumentParser):
             usage=words.replace("%", "%%"),
             allow_abbrev=allow_abbrev,
             formatter_class=_Formatter,
+            add_help=False,
         )
+        # Everybody knows it, and it would take a row.
+        self.add_argument("-h", "--help", action="help", help=argparse.SUPPRESS)
         self.example = f"\nexample: {called} {example}\n" if example else ""
 
     def format_help(self) -> str:

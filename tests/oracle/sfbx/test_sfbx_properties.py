@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
@@ -81,7 +82,7 @@ def test_box_lets_one_packet_pass_in_boxtime(random_part: float) -> None:
             if w.named()["box_passed"] > passed:
                 passed += 1
                 times.append(i / 2)
-    gaps = [b - a for a, b in zip(times, times[1:], strict=False)]
+    gaps = [b - a for a, b in itertools.pairwise(times)]
     assert min(gaps) >= 20 * (1 - random_part)
     assert max(gaps) <= 20 * (1 + random_part) + 1
     assert len(set(gaps)) == 1 if not random_part else len(set(gaps)) > 10
