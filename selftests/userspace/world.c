@@ -213,11 +213,14 @@ struct world *world_new(const char *options, const char *topology, u64 seed,
 	w->kind->dequeue = kind_dequeue;
 	w->levels[w->depth++] = w->kind;
 
+	/* This world may have the address of one below taprio that has ended. */
+	taprio.dev_queue = NULL;
 	if (!strcmp(topology, "root")) {
 		w->kind->parent = TC_H_ROOT;
 		topology = "";
 	} else if (!strcmp(topology, "mq") || !strcmp(topology, "taprio")) {
-		taprio.dev_queue = *topology == 't' ? &w->txq : NULL;
+		if (*topology == 't')
+			taprio.dev_queue = &w->txq;
 		w->kind->parent = 0x80000001;
 		w->kind->flags |= TCQ_F_NOPARENT;
 		topology = "";
