@@ -280,6 +280,40 @@ static void beyond_bmax_the_rate_rises_to_1(void)
 		"not gentle: one in ten throughout");
 }
 
+/* No trace of the oracle has an arrival at the very end of a hold-off or an interval. */
+static void times_end_at_their_ends(void)
+{
+	struct two_region_stats st = {};
+	struct two_region_params p;
+	struct two_region_vars v;
+	struct model m;
+	u64 end;
+
+	setup(&p, &v, &m, GBIT, false);
+	two_region_init(&v, 3);
+	two_region_arrival(&p, &v, &st, (u64)p.bmin << 32, 1, 5);
+	end = v.quiet_until;
+	unit_ok(two_region_arrival(&p, &v, &st, (u64)p.bmin << 32, 1, end - 1) ==
+		TWO_REGION_QUIET &&
+		two_region_arrival(&p, &v, &st, (u64)p.bmin << 32, 1, end) == TWO_REGION_LOW,
+		"phase II is quiet until the end of its hold-off");
+
+	two_region_arrival(&p, &v, &st, (u64)p.bflat << 32, 1, end + 1);
+	end = v.update_at;
+	two_region_arrival(&p, &v, &st, (u64)p.bflat << 32, 1, end - 1);
+	unit_ok(!st.updates, "the controller waits for the end of its interval");
+	two_region_arrival(&p, &v, &st, (u64)p.bflat << 32, 1, end);
+	unit_ok(st.updates == 1, "and runs at this time");
+
+	end = 1000ULL * TWO_REGION_W_MEMORY * p.rtt;
+	v.left_at = 0;
+	v.window = 1;
+	two_region_enter_high(&p, &v, (u64)p.bflat << 32, end - 1);
+	unit_ok(v.window == 1, "W is remembered for 10 round trips");
+	two_region_enter_high(&p, &v, (u64)p.bflat << 32, end);
+	unit_ok(v.window == two_region_window_of(p.pipe), "and not longer");
+}
+
 /* The pair of table 6.4, and what slow links make of it. */
 static void the_defaults_are_those_of_sim_2(void)
 {
@@ -358,6 +392,7 @@ UNIT_TESTS
 	w_is_rounded_to_the_nearest();
 	only_rates_that_are_not_positive_are_counted();
 	beyond_bmax_the_rate_rises_to_1();
+	times_end_at_their_ends();
 	the_defaults_are_those_of_sim_2();
 	a_short_buffer_has_room_for_all_phases();
 	the_default_limit_is_100_ms_that_fit_into_memory();
