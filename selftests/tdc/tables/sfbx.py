@@ -7,7 +7,7 @@ from table import HOLDING, MARKING, SEED, Kind, Option, changed, choice, on_gate
 
 def fraction(name: str, default: str) -> Option:
     """Return an option for a part above 0."""
-    return Option(name, default, fifo.ABOVE_0, {"0.5": 0.5, "1": 1}, bad="0 1.1 -1", raw=[0])
+    return Option(name, default, fifo.ABOVE_0, {"0.5": 0.5, "1": 1}, bad="0 1.1 -1")
 
 
 KIND = Kind(
@@ -26,7 +26,6 @@ KIND = Kind(
             "0us to 10s",
             {"10ms": 10000, "0": 0, "10s": 10000000},
             bad="11s x",
-            raw=[10000001],
         ),
         Option(
             "box_time",
@@ -34,7 +33,6 @@ KIND = Kind(
             "1us to 10s",
             {"20ms": 20000, "1us": 1, "10s": 10000000},
             bad="0 11s",
-            raw=[10000001],
         ),
         Option("box_random", "0.5", "0 to 1", {"0.25": 0.25, "0": 0, "1": 1}, bad="1.1 -1"),
         Option(
@@ -52,13 +50,6 @@ KIND = Kind(
     conflicts=[fifo.NODROP],
     idle={
         **fifo.IDLE,
-        "early_drop": 0,
-        "bin_drop": 0,
-        "box_drop": 0,
-        "box_passed": 0,
-        "rises": 0,
-        "falls": 0,
-        "rehashes": 0,
         "segments": 0,
         "bin_size": 434,
         "box_time": 50,
@@ -67,7 +58,6 @@ KIND = Kind(
         "warmed": 0,
         "highest": 0,
         "false_alarm": 0,
-        "drop_filter": 0,
     },
     special=[
         stats(
