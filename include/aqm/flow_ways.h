@@ -44,7 +44,7 @@
 #define FLOW_WAYS_HEAT	(64 * 16)	/* heat of the hottest way, above @now */
 #define FLOW_WAYS_NONE	U32_MAX		/* no queue */
 #define FLOW_WAYS_CHOICES	4U	/* sets that a flow may look at */
-#define FLOW_WAYS_FULL		(2U * FLOW_WAYS_HEAT)	/* rank of a set without an empty queue */
+#define FLOW_WAYS_FULL		U32_MAX	/* rank of a set without an empty queue */
 
 /**
  * struct flow_set - eight queues, each of which one flow may own; a cache line
@@ -189,30 +189,45 @@ static inline u32 __flow_set_nearest(u8 ways, u32 first)
 	return __ffs(ror8(ways, first));
 }
 
-/* Return how warm the queue of a way is, from 1; @way is empty. */
-static inline u32 __flow_set_warmth(const struct flow_ways *fw,
-				    const struct flow_set *set, u32 way)
+/*
+ * Rank the empty queues of a set, all of which have had an owner, by how warm they are. The
+ * lowest three bits are the distance from way @first.
+ *
+ * Return: the rank of the coldest; FLOW_WAYS_FULL if all hold packets.
+ */
+static inline u32 __flow_set_coldest(const struct flow_ways *fw,
+				     const struct flow_set *set, u32 first)
 {
-	u32 above = (u16)(set->heat[way] - fw->now);
+	u32 way, above, lowest = FLOW_WAYS_FULL;
+	unsigned long empty = (u8)~set->busy;
 
-	return above > FLOW_WAYS_HEAT ? 1 : 1 + above;
+	for (; empty; empty &= empty - 1) {
+		way = __ffs(empty);
+		above = (u16)(set->heat[way] - fw->now);
+		if (above > FLOW_WAYS_HEAT)
+			above = 0;
+		lowest = min(lowest, (1 + above) * FLOW_WAYS +
+				     (way - first) % FLOW_WAYS);
+	}
+	return lowest;
 }
 
 /*
- * Rank a set by its empty queues.
+ * Rank a set by its empty queues, in units of FLOW_WAYS.
  *
  * Return: 0 if no flow has claimed one of them, FLOW_WAYS_FULL if there is none.
- * Otherwise it says how warm the coldest is, or how many queues of the set hold packets.
+ * Otherwise it says how many queues of the set hold packets, or how warm the coldest is.
  */
-static inline u32 __flow_set_rank(const struct flow_ways *fw, const struct flow_set *set)
+static inline u32 __flow_set_rank(const struct flow_ways *fw,
+				  const struct flow_set *set, u32 first)
 {
-	u32 rank = set->held == FLOW_WAYS ? FLOW_WAYS_FULL : 1U + set->held;
-	unsigned long empty = (u8)~set->busy;
+	u32 rank = set->held == FLOW_WAYS ? FLOW_WAYS_FULL :
+					    (1U + set->held) * FLOW_WAYS;
 
-	if (unlikely(fw->heated))
-		for (rank = FLOW_WAYS_FULL; empty; empty &= empty - 1)
-			rank = min(rank, __flow_set_warmth(fw, set, __ffs(empty)));
-	return (u8)~(set->busy | set->claimed) ? 0 : rank;
+	rank = (u8)~(set->busy | set->claimed) ? 0 : rank;
+	if (unlikely(fw->heated) && rank)
+		rank = __flow_set_coldest(fw, set, first);
+	return rank;
 }
 
 /* Return the way to claim in a set of this rank. The search starts at way @first. */
@@ -220,11 +235,9 @@ static inline u32 __flow_set_choose(const struct flow_ways *fw,
 				    const struct flow_set *set, u32 rank, u32 first)
 {
 	u8 ways = rank ? ~set->busy : ~(set->busy | set->claimed);
-	u32 way;
 
-	for (way = first; unlikely(fw->heated) && rank; way = (way + 1) % FLOW_WAYS)
-		if (ways >> way & 1 && __flow_set_warmth(fw, set, way) == rank)
-			return way;
+	if (unlikely(fw->heated) && rank)
+		return (first + rank) % FLOW_WAYS;
 	return (first + __flow_set_nearest(ways, first)) % FLOW_WAYS;
 }
 
@@ -258,7 +271,7 @@ static inline u32 __flow_ways_claim(struct flow_ways *fw, u32 number, u32 tag)
 static noinline u32 flow_ways_search(struct flow_ways *fw, u32 tag, u32 salt)
 {
 	u32 number[FLOW_WAYS_CHOICES], mixed, home = tag % FLOW_WAYS;
-	u32 i, at, choices = 2, best = U32_MAX;
+	u32 i, rank, at = 0, choices = 2, best = FLOW_WAYS_FULL;
 	u64 matches;
 
 	number[0] = __flow_ways_set(fw, tag);
@@ -281,14 +294,15 @@ static noinline u32 flow_ways_search(struct flow_ways *fw, u32 tag, u32 salt)
 		if (likely(fw->set[i].tag[at / FLOW_WAYS] == tag))
 			return i * FLOW_WAYS + at / FLOW_WAYS;
 	}
-	for (i = 0; i < choices; i++)
-		best = min(best, __flow_set_rank(fw, &fw->set[number[i]]) *
-				 FLOW_WAYS_CHOICES + i);
-	if (unlikely(best >= FLOW_WAYS_FULL * FLOW_WAYS_CHOICES ||
-		     fw->set[number[0]].shared >> home & 1))
+	for (i = 0; i < choices; i++) {
+		rank = __flow_set_rank(fw, &fw->set[number[i]], home);
+		at = rank / FLOW_WAYS < best / FLOW_WAYS ? i : at;
+		best = rank / FLOW_WAYS < best / FLOW_WAYS ? rank : best;
+	}
+	if (unlikely(best == FLOW_WAYS_FULL || fw->set[number[0]].shared >> home & 1))
 		return __flow_ways_share(fw, number[0] * FLOW_WAYS + home);
-	i = number[best % FLOW_WAYS_CHOICES];
-	at = __flow_set_choose(fw, &fw->set[i], best / FLOW_WAYS_CHOICES, home);
+	i = number[at];
+	at = __flow_set_choose(fw, &fw->set[i], best, home);
 	return __flow_ways_claim(fw, i * FLOW_WAYS + at, tag);
 }
 
