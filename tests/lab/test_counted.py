@@ -124,13 +124,9 @@ def poking(place: Path) -> Iterator[list[int]]:
 
 
 SCRIPT = """
-ip link add type veth
-for i in 1 2 3 4 5 6; do
-    /run/aqm/bin/tc qdisc add dev lo root fq_codel
-    busybox usleep 123456
-    busybox md5sum /run/aqm/bin/tc
-    busybox cat /proc/uptime /proc/interrupts
-done
+/run/aqm/bin/tc qdisc add dev lo root fq_codel
+busybox ping -q -c 3000 -i 0.001 127.0.0.1
+busybox cat /proc/uptime /proc/interrupts
 busybox od -An -tx1 -N16 /dev/urandom
 echo kept > /run/share0/file
 """
@@ -160,8 +156,7 @@ def test_disturbed_run_has_the_same_bytes(
     monkeypatch.setattr(process, "supervise", disturbed)
     again = engines.run(asked, capture=True)
     assert again.stdout == calm.stdout
-    assert again.clock == calm.clock > 10.7
-    assert b"crng" not in calm.stdout
+    assert again.clock == calm.clock > 13
     other = engines.run(request(**{**vars(asked), "seed": 2}), capture=True)
     assert other.stdout != calm.stdout
     assert calm.lab["qemu"] == icount.qemu_version()
