@@ -15,7 +15,7 @@ from aqmlab.exceptions import UserError
 from labkit import trees
 from labkit.paths import OUT
 
-from . import demo, regression, sweep, verdicts
+from . import demo, module_rivals, regression, sweep, verdicts
 from .demo_workloads import WORKLOADS
 from .wanted import check_options, wanted_runs, wanted_workloads
 
@@ -76,8 +76,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--base",
         type=Path,
-        metavar="DIR",
-        help="compare with what --out DIR of another version has",
+        metavar="DIR|COMMIT",
+        help="compare with an earlier --out DIR, or with the module at a commit",
     )
     parser.add_argument(
         "--worse-than",
@@ -120,6 +120,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise UserError(f"--seeds: {args.seeds} given, an interval needs 2 or more")
         columns = [verdicts.metric(name) for name in args.metric] or verdicts.METRICS
         workloads = wanted_workloads(args)
+        if args.base and not args.base.exists() and args.module:
+            place = args.out.with_name(f"{args.out.name}-base")
+            before = module_rivals.at_commit(args.module[0], str(args.base), place)
+            args.module, args.base = [*args.module, before], None
         jobs, mine = wanted_runs(args, workloads)
         most = regression.threshold(args.worse_than) if args.worse_than else 0.0
         old = (
@@ -130,7 +134,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             else {}
         )
         lines = [job.words[2] for job in jobs.values()]
-        check_options(lines, args.module, args.kernel or [""], args.engine)
+        for folders in [*module_rivals.rivals(args.module).values()] or [args.module]:
+            check_options(lines, folders, args.kernel or [""], args.engine)
     except UserError as error:
         print(f"compare: {error}", file=sys.stderr)
         return 2

@@ -20,7 +20,7 @@ from labkit import engines, outside, trees
 from labkit.errors import LabError
 from labkit.request import Request
 
-from . import demo, sweep_job, variants, workload_sets
+from . import demo, module_rivals, sweep_job, variants, workload_sets
 from .demo_workloads import TODAY, WORKLOADS, Discipline, Workload, fields
 
 
@@ -55,26 +55,41 @@ def others_in(workload: Workload, against: Sequence[str]) -> list[Discipline]:
     return found
 
 
-def on_kernels(
-    args: Any, workloads: Mapping[str, Workload], line: str, words: Sequence[str]
+def versions(
+    args: Any, workloads: Mapping[str, Workload], called: Mapping[str, Sequence[str]]
 ) -> tuple[dict[str, sweep_job.Job], list[str]]:
-    """Return the runs of one qdisc on several kernels, and its name on the first of them."""
-    kind = line.split()[0]
-    called = {kernel: f"{args.name or kind} on {trees.label(kernel)}" for kernel in args.kernel}
-    if len({*called.values()}) < len(args.kernel):
-        raise UserError("--kernel: two of them are the same")
+    """Return the runs of one qdisc with the words of each version, and the first one's name."""
+    line = args.mine
     jobs: dict[str, sweep_job.Job] = {}
     for key, workload in workloads.items():
         discipline = workload.line(*line.split(" ", 1)) if " " in line else workload.line(line, "")
-        for kernel, name in called.items():
-            jobs |= demo.jobs_of(
-                key,
-                workload,
-                [replace(discipline, name=name)],
-                range(1, args.seeds + 1),
-                [*words, "--kernel", kernel],
-            )
-    return jobs, [called[args.kernel[0]]]
+        for name, words in called.items():
+            seeds = range(1, args.seeds + 1)
+            jobs |= demo.jobs_of(key, workload, [replace(discipline, name=name)], seeds, words)
+    return jobs, [next(iter(called))]
+
+
+def on_kernels(args: Any, words: Sequence[str]) -> dict[str, list[str]]:
+    """Return the words of each kernel by the name of the qdisc on it."""
+    kind = args.mine.split()[0]
+    called = {
+        f"{args.name or kind} on {trees.label(kernel)}": [*words, "--kernel", kernel]
+        for kernel in args.kernel
+    }
+    if len(called) < len(args.kernel):
+        raise UserError("--kernel: two of them are the same")
+    return called
+
+
+def of_modules(
+    args: Any, rivals: Mapping[str, Sequence[Path]], words: Sequence[str]
+) -> dict[str, list[str]]:
+    """Return the words of each version of a module by the name of the qdisc in it."""
+    kind = args.mine.split()[0]
+    return {
+        f"{args.name or kind} of {name}": [*own, *words]
+        for name, own in module_rivals.words(rivals).items()
+    }
 
 
 def check_options(
@@ -170,7 +185,14 @@ def wanted_runs(
     kernel = [*engine, "--kernel", *args.kernel] if len(args.kernel) == 1 else engine
     words = [word for path in args.module for word in ("--module", str(path.resolve()))]
     if len(args.kernel) > 1:
-        return on_kernels(args, workloads, args.mine, [*words, *engine])
+        return versions(args, workloads, on_kernels(args, [*words, *engine]))
+    if rivals := module_rivals.rivals(args.module):
+        if against or args.base or given:
+            raise UserError(
+                "--module: directories with a module of the same name are compared with each "
+                "other, so leave out --against, --base and --set"
+            )
+        return versions(args, workloads, of_modules(args, rivals, kernel))
     words += kernel
     jobs: dict[str, sweep_job.Job] = {}
     mine = [*lines]
