@@ -48,6 +48,7 @@
 #define LINEAR		1536U	/* the rest of a larger packet is in pages */
 #define SHORT		256U	/* bytes of a packet in a timed row, so that many fit */
 #define MSS		1448U
+#define PAUSES		8U	/* before the measurement */
 #define SEED		1U
 
 /**
@@ -609,6 +610,25 @@ static void report_rows(struct bench *b, u64 overhead, u32 lost)
 		  overhead, b->job.rows * b->job.in, b->offered, b->sent, lost);
 }
 
+/*
+ * Offer the packets before the measurement in rows. In between a discipline can do the work
+ * that it asked for, such as to let its tables grow, which needs RTNL.
+ */
+static int warm_rows(struct bench *b)
+{
+	int err = 0;
+
+	for (u32 i = 0; i < PAUSES && !err; i++) {
+		err = offer_rows(b, b->job.warm / PAUSES, false);
+		rtnl_unlock();
+		msleep(20);
+		rtnl_lock();
+		if (!err && rtnl_dereference(b->dev->qdisc) != b->q)
+			err = -EBUSY;
+	}
+	return err;
+}
+
 /* Time rows of steps. */
 static int measure_rows(struct bench *b)
 {
@@ -630,7 +650,10 @@ static int measure_rows(struct bench *b)
 	b->random = SEED;
 	err = offer(b, job->fill, BATCH, 0, false);
 	if (!err)
-		err = offer_rows(b, job->warm, false);
+		err = warm_rows(b);
+	/* The qdisc may be gone. */
+	if (err == -EBUSY)
+		return err;
 	lost = drops(b->q);
 	if (!err)
 		err = offer_rows(b, job->total, true);
@@ -723,11 +746,13 @@ static int measure_qdisc(const struct job *job)
 	b->packets = job->hold + 2 * max(BATCH, job->rows * max(job->in, job->out));
 	rtnl_lock();
 	b->dev = __dev_get_by_name(&init_net, job->dev);
+	if (b->dev)
+		dev_hold(b->dev);
 	if (!b->dev || !(b->dev->flags & IFF_UP)) {
 		err = -ENETDOWN;
 		goto out;
 	}
-	/* We hold rtnl, so the qdisc stays. */
+	/* We hold rtnl, so the qdisc stays, except in warm_rows(). */
 	b->q = rtnl_dereference(b->dev->qdisc);
 	if (b->q->flags & TCQ_F_NOLOCK || b->q->dev_queue->dev != b->dev) {
 		err = -EOPNOTSUPP;
@@ -737,6 +762,8 @@ static int measure_qdisc(const struct job *job)
 	free_rows(b);
 	free_pool(b);
 out:
+	if (b->dev)
+		dev_put(b->dev);
 	rtnl_unlock();
 	return err;
 }
