@@ -19,7 +19,7 @@ PARAMS = (
     Param("flows", 32, "flows", "TCP sources", 0, 10000),
     Param("rtt", 50.0, "ms", "round-trip time of all flows without queueing", 0.0, 10e3),
     access(100.0),
-    Param("udp_flows", 1, "flows", "unresponsive UDP sources", 0, 1000),
+    Param("udp_flows", 1, "flows", "unresponsive UDP sources", 0, 4000),
     Param("udp_rate", 10.0, "Mb/s", "rate of each of them, with Ethernet headers", 0.001, 100e3),
     Param("udp_size", 1000, "bytes", "size of their packets, with IP header", 100, 9000),
     Param(
