@@ -77,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--base",
         type=Path,
         metavar="DIR|COMMIT",
-        help="compare with an earlier --out DIR, or with the module at a commit",
+        help="compare with its --out DIR, or the module at COMMIT",
     )
     parser.add_argument(
         "--worse-than",
