@@ -163,11 +163,12 @@ def test_number_of_seeds_was_set_before_the_runs(name: str) -> None:
     assert raised == RAISED_LATER.get(name, set())
 
 
-def test_our_own_questions_name_the_commit_of_their_bounds() -> None:
-    for claim in claims.load(paper.load("buffers").directory):
+@pytest.mark.parametrize("name", ["buffers", "dropcut", "mixed"])
+def test_our_own_questions_name_the_commit_of_their_bounds(name: str) -> None:
+    for claim in claims.load(paper.load(name).directory):
         place, _, named = claim.place.partition("; bound set in ")
         assert place.startswith("our own question"), claim.id
         whole = git("rev-parse", f"{named}^{{commit}}").strip()
         assert whole in ancestors()
-        assert bounds("buffers", whole)[claim.id] == claim.bounds
-        assert bounds("buffers", f"{whole}^").get(claim.id) != claim.bounds
+        assert bounds(name, whole)[claim.id] == claim.bounds
+        assert bounds(name, f"{whole}^").get(claim.id) != claim.bounds
