@@ -301,7 +301,7 @@ static void sfbx_reset(struct Qdisc *sch)
 	if (!q->vars.bins.bins)
 		return;
 	plain_fifo_reset(sch);
-	accounting_reset(&q->params.accounting, &q->vars.bins);
+	accounting_reset(&q->params.accounting, &q->vars.bins, ktime_get_ns());
 	q->vars.box_until = 0;
 }
 
@@ -405,7 +405,7 @@ static void sfbx_start(struct sfbx_sched_data *q, struct accounting_bin *bins)
 	v->bins.bins = bins;
 	v->bins.salts[0] = seeded_random_u32(&v->random) | 1;
 	v->bins.salts[1] = seeded_random_u32(&v->random) | 1;
-	v->bins.change_at = ktime_get_ns() + q->params.accounting.interval;
+	accounting_reset(&q->params.accounting, &v->bins, ktime_get_ns());
 }
 
 static int sfbx_apply(struct Qdisc *sch, struct aqm_given *given,

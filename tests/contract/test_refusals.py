@@ -90,7 +90,7 @@ def warnings() -> Iterator[tuple[str, str, str]]:
     yield "2regionred", f"{phases} limit 20", "III and IV are not reached"
     yield "2regionred", f"{phases} limit 30", "limit is not above target"
     yield "2regionred", f"{phases} limit 40", "limit is not above bmax"
-    for kind in ("2regionred", "ared", "cbt", "chokex", "fpq", "fred", "redtail"):
+    for kind in ("2regionred", "ared", "cbt", "chokex", "fpq", "fred", "redtail", "sfbx"):
         yield kind, "memory_limit 1000", "memory_limit is too small for one full packet"
 
 
@@ -122,6 +122,7 @@ def test_a_limit_of_one_full_packet_gets_no_warning() -> None:
         ("fred", ""),
         ("qsdrr", ""),
         ("redtail", ""),
+        ("sfbx", ""),
         ("tdrr", ""),
     ],
 )

@@ -18,6 +18,7 @@ FLOWS = 4
 OPTIONS = {
     "fpq": "limit 1000 vector 1000000 bandwidth 1gbit",
     "fred": "limit 1000 bandwidth 1gbit",
+    "sfbx": "limit 1000 bins 4096 levels 1",
     "chokex": "limit 1000 min 1 max 999 weight 1 candidates 64 probability 0",
 }
 TCP, UDP = 6, 17
@@ -39,7 +40,7 @@ def seen(kind: str, **fields: int | str) -> int:
             world.enqueue(flow=1, **words)
         if kind == "chokex":
             return {0: FLOWS}.get(world.named()["matched"], 1)
-        return world.named()["flows" if kind == "fpq" else "active"]
+        return world.named()[{"fpq": "flows", "sfbx": "used"}.get(kind, "active")]
 
 
 @pytest.mark.parametrize("kind", OPTIONS)

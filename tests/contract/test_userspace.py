@@ -441,6 +441,9 @@ MUTANTS = [
     Mutant("fpq", "sch_fpq.c", "kvfree(q->vars.flows.words);", ""),
     Mutant("fpq", "frame/parents.c", "parents_report_trim(sch, &before);", ""),
     Mutant("fred", "sch_fred.c", "kvfree(q->vars.flows.flows);", ""),
+    Mutant("sfbx", "sch_sfbx.c", "kvfree(q->vars.bins.bins);", ""),
+    Mutant("sfbx", "include/aqm/sfbx/accounting_bins.h", "bin->qlen -= packets;", ""),
+    Mutant("sfbx", "sch_sfbx.c", "sfbx_cb(skb)->epoch = v->bins.epoch;", ""),
 ]
 
 

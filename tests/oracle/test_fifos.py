@@ -16,7 +16,7 @@ import pytest
 from tests.userspace import Refused, World
 
 KINDS = ("chokex", "cbt")
-ALL = ("2regionred", "ared", "blue", "cbt", "chokex", "fpq", "fred", "redtail")
+ALL = ("2regionred", "ared", "blue", "cbt", "chokex", "fpq", "fred", "redtail", "sfbx")
 every_kind = pytest.mark.parametrize("kind", ALL)
 with_flow_queues = pytest.mark.parametrize("kind", [*ALL, "qsdrr", "tdrr"])
 MEMORY = 32 << 20
@@ -288,13 +288,15 @@ def test_a_gso_packet_is_cut_up_unless_asked_not_to(kind: str) -> None:
 
 
 @pytest.mark.parametrize("below", ["hfsc prio", "prio hfsc", "drr", "hfsc", "htb", "qfq ets"])
-@pytest.mark.parametrize("kind", ["2regionred", "ared", "blue", "fpq", "fred", "redtail"])
+@pytest.mark.parametrize("kind", ["2regionred", "ared", "blue", "fpq", "fred", "redtail", "sfbx"])
 def test_segments_of_a_gso_packet_are_dropped_one_by_one(kind: str, below: str) -> None:
     options, cause = limit(kind, 15), "drop_limit"
     if kind == "fred":
         options, cause = "limit 30 min 15 max 30", "maxq_drop"
     elif kind == "redtail":
         options += " packets 0 max2 15000"
+    elif kind == "sfbx":
+        options, cause = "limit 30 bin_size 14", "bin_drop"
     with World(kind, options, below=below) as w:
         w.enqueue(**GSO)
         assert (w.stats().qlen, w.stats().backlog) == (10, 10 * 1054)

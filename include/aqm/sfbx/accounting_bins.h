@@ -298,11 +298,12 @@ static inline u32 accounting_changes(const struct accounting_params *p,
 	return min_t(u64, due, 2);
 }
 
-/* Forget all packets and probabilities. The hash functions stay. */
+/* Forget all packets and probabilities. The hash functions stay, for an interval from now. */
 static inline void accounting_reset(const struct accounting_params *p,
-				    struct accounting_bins *v)
+				    struct accounting_bins *v, u64 now)
 {
 	memset(v->bins, 0, accounting_size(p->bins, p->levels));
+	v->change_at = now + p->interval;
 }
 
 /* Switch to new parameters. No step is delayed longer than they allow. */

@@ -227,8 +227,9 @@ class Sfbx:
             self.leave(now)
             self.count("drop_change")
 
-    def reset(self) -> None:
+    def reset(self, now: int) -> None:
         """Drop all packets without counting them. Counters and random numbers stay."""
+        self.change_at = now + 1000 * self.o.rehash
         self.queue.clear()
         self.bins = {}
         self.closed_until = 0

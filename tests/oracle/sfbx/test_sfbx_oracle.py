@@ -186,7 +186,7 @@ CASES = [
         "ecn nodrop",
         ect=0.5,
         must=("marked", "spared", "drop_limit"),
-        load=2.5,
+        load=4,
         seed=11,
     ),
     Case(
@@ -205,7 +205,15 @@ CASES = [
         must=("rises", "falls", "drop_limit"),
         seed=14,
     ),
-    Case("reset", LARGE, resets=(200, 700, 1100), load=3, must=BOX, seed=15),
+    Case(
+        "reset",
+        LARGE,
+        resets=(200, 700, 1100),
+        rehash=1_005_000,
+        load=3,
+        must=(*BOX, "rehashes"),
+        seed=15,
+    ),
     Case(
         "changed while it works",
         LARGE,
@@ -213,7 +221,7 @@ CASES = [
         must=(*BOX, "drop_change", "rehashes"),
         seed=16,
         changes={
-            100: ("increment 0.3", {"increment": fraction(0.3)}),
+            100: ("increment 0.31", {"increment": fraction(0.31)}),
             200: ("bins 5", {"bins": 5}),
             300: ("levels 3 bin_drop none", {"levels": 3, "bin_drop": "none"}),
             400: ("rehash 505ms", {"rehash": 505_000}),
@@ -252,7 +260,7 @@ def step_model(model: Sfbx, op: tuple[Any, ...], step: Step, packet: int) -> Non
             assert step.rc == 0, where
             model.change(options, step.t, reseed)
         case ("r",):
-            model.reset()
+            model.reset(step.t)
     assert step.out == left, where
     assert step.qlen == len(model.queue), where
     assert step.overlimits == model.counts.get("overlimits", 0), where
