@@ -46,7 +46,8 @@
  *  - "A bit randomized", the paper's proposal against one flow that locks to the
  *    box (figure 12), has no number. Each Boxtime is uniform between half and
  *    one and a half times the mean; box_random 0 is the paper's fixed one.
- *  - Warming up: each arrival with p = 1 raises p of its next bins.
+ *  - Warming up: each arrival with p = 1 raises p of its next bins, also if it is
+ *    dropped because its bins are overfull.
  *  - bin_size: 1.5 / N of the limit, as in the paper, but at least 4 packets,
  *    because TCP needs so many for a fast retransmit, and at most half of the
  *    limit.
@@ -149,14 +150,13 @@ static noinline void sfbx_rehash(struct sfbx_sched_data *q, u64 now)
 				seeded_random_u32(&q->vars.random));
 }
 
-/* The flow of an arrival does not slow down. Return: whether the penalty box lets it pass. */
-static noinline bool sfbx_box(struct sfbx_sched_data *q, u32 packets, u64 now)
+/* Return whether the penalty box lets an arrival pass. */
+static bool sfbx_box(struct sfbx_sched_data *q, u32 packets, u64 now)
 {
 	const struct sfbx_params *p = &q->params;
 	struct sfbx_vars *v = &q->vars;
 	u64 time = p->box;
 
-	accounting_warm(&p->accounting, &v->bins, v->number, now);
 	if (now <= v->box_until)
 		return false;
 	if (p->box_range)
@@ -165,6 +165,16 @@ static noinline bool sfbx_box(struct sfbx_sched_data *q, u32 packets, u64 now)
 	v->box_until = now + time * packets;
 	v->box_passed++;
 	return true;
+}
+
+/* The flow of an arrival does not slow down. Return: why it is dropped, or AQM_DROP_NONE. */
+static noinline enum aqm_drop sfbx_punish(struct sfbx_sched_data *q, u32 packets,
+					  u32 overfull, u64 now)
+{
+	accounting_warm(&q->params.accounting, &q->vars.bins, q->vars.number, now);
+	if (overfull >= q->params.overfull)
+		return SFBX_DROP_BIN;
+	return sfbx_box(q, packets, now) ? AQM_DROP_NONE : SFBX_DROP_BOX;
 }
 
 /* Choose an arrival with probability @chance, Q0.32, below 1. Return: the signal. */
@@ -207,22 +217,22 @@ sfbx_arrival(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free,
 	struct sfbx_vars *v = &q->vars;
 	struct accounting_flow flow;
 	u64 now = ktime_get_ns();
-	bool overfull;
+	enum aqm_drop cause = AQM_DROP_NONE;
 	int ret;
 
 	if (unlikely(accounting_due(&p->accounting, &v->bins, now)))
 		sfbx_rehash(q, now);
 	flow = accounting_find(&p->accounting, &v->bins, v->number, v->bins.epoch);
 	verdict = accounting_arrival(&p->accounting, &v->bins, &flow, now);
-	if (unlikely(verdict.overfull >= p->overfull))
-		return aqm_drop(skb, sch, SFBX_DROP_BIN, to_free);
-	overfull = verdict.overfull == p->levels;
-	if (unlikely(verdict.p == U32_MAX)) {
-		if (!sfbx_box(q, packets, now))
-			return aqm_drop(skb, sch, SFBX_DROP_BOX, to_free);
-	} else if (verdict.p) {
-		signal = sfbx_choose(sch, skb, verdict.p, overfull);
-	}
+	if (unlikely(verdict.p == U32_MAX))
+		cause = sfbx_punish(q, packets, verdict.overfull, now);
+	else if (unlikely(verdict.overfull >= p->overfull))
+		cause = SFBX_DROP_BIN;
+	else if (verdict.p)
+		signal = sfbx_choose(sch, skb, verdict.p,
+				     verdict.overfull == p->levels);
+	if (unlikely(cause))
+		return aqm_drop(skb, sch, cause, to_free);
 	ret = plain_fifo_try_drop(sch, skb, packets, signal, false, to_free);
 	if (unlikely(ret))
 		return ret;

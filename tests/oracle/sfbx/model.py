@@ -149,13 +149,16 @@ class Sfbx:
             elif held == 0:
                 self.step(place, False, now)
         every = overfull == self.o.levels
+        p = min(self.at(place).p for place in places)
+        if p == 1:  # warm up the next hash functions
+            for place in self.places(flow, self.epoch + 1):
+                self.step(place, True, now)
         if (every and self.o.bin_drop == "all") or (overfull and self.o.bin_drop == "any"):
             self.count("bin_drop")
             return
         signal = ""
-        p = min(self.at(place).p for place in places)
         if p == 1:
-            if not self.box_passes(now, flow, segments):
+            if not self.box_passes(now, segments):
                 self.count("box_drop")
                 return
         elif p > 0 and self.random.u32() < p * ONE:
@@ -175,10 +178,8 @@ class Sfbx:
             self.count(signal)
         self.queue.append(Packet(number, flow, tos, segments, self.epoch))
 
-    def box_passes(self, now: int, flow: int, segments: int) -> bool:
-        """Warm up the next hash functions, and ask the penalty box."""
-        for place in self.places(flow, self.epoch + 1):
-            self.step(place, True, now)
+    def box_passes(self, now: int, segments: int) -> bool:
+        """Return whether the last packet passed longer ago than a Boxtime."""
         if now <= self.closed_until:
             return False
         mean = 1000 * self.o.box_time
