@@ -618,7 +618,9 @@ def test_only_claims_that_no_admissible_value_saves_are_contradicted() -> None:
             if name not in pages.QUESTIONS and not judgement.calibrates(claim, one.paper)
         }
     assert sorted(key for key in found if found[key] == "contradicted") == sorted(CONTRADICTED)
-    assert sorted(key for key in found if found[key] == "not the paper's algorithm") == sorted(ANOTHER)
+    assert sorted(key for key in found if found[key] == "not the paper's algorithm") == sorted(
+        ANOTHER
+    )
 
 
 @pytest.mark.parametrize(
