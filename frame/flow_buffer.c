@@ -110,6 +110,18 @@ static bool flow_buffer_wake(struct Qdisc *sch)
 	return true;
 }
 
+/* Use @queues unless a packet has brought some. Return: what to free */
+static struct flow_queue *flow_buffer_offer(struct Qdisc *sch, struct flow_queue *queues)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+
+	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
+	if (b->rounds.queues)
+		return queues;
+	flow_buffer_begin(sch, queues);
+	return NULL;
+}
+
 /* The same in the work. */
 static void flow_buffer_wake_late(struct Qdisc *sch)
 {
@@ -119,10 +131,7 @@ static void flow_buffer_wake_late(struct Qdisc *sch)
 	if (!queues)
 		return;
 	sch_tree_lock(sch);
-	if (!b->rounds.queues) {
-		flow_buffer_begin(sch, queues);
-		queues = NULL;
-	}
+	queues = flow_buffer_offer(sch, queues);
 	sch_tree_unlock(sch);
 	kvfree(queues);
 }
@@ -155,24 +164,34 @@ static void flow_buffer_rest(struct Qdisc *sch, struct flow_set *set)
 	kvfree(queues);
 }
 
+/* Return whether a packet has left since the last call. */
+static bool flow_buffer_has_sent(struct Qdisc *sch)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+	u64 before = b->sent;
+
+	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
+	b->sent = aqm_bstats_bytes(&sch->bstats);
+	return b->sent != before;
+}
+
 /* Let the buffer rest if no packet has left for a while. */
 static void flow_buffer_idle(struct work_struct *work)
 {
 	struct flow_buffer *b = container_of(to_delayed_work(work), struct flow_buffer, idle);
 	struct Qdisc *sch = b->queue.link.sch;
 	struct flow_set *set = NULL;
-	u64 sent;
+	bool has_sent;
 
 	if (!rtnl_trylock()) {
 		schedule_delayed_work(&b->idle, 1);
 		return;
 	}
 	sch_tree_lock(sch);
-	sent = aqm_bstats_bytes(&sch->bstats);
+	has_sent = flow_buffer_has_sent(sch);
 	sch_tree_unlock(sch);
-	if (sent == b->sent)
+	if (!has_sent)
 		set = flow_buffer_sets(b->named);
-	b->sent = sent;
 	if (set)
 		flow_buffer_rest(sch, set);
 	else
@@ -303,6 +322,22 @@ void flow_buffer_set(struct Qdisc *sch, u32 quantum,
 }
 EXPORT_SYMBOL_GPL(flow_buffer_set);
 
+/* Copy the present queues and sets to the larger tables, and use these. */
+static void flow_buffer_switch(struct Qdisc *sch, struct flow_queue *queues,
+			       struct flow_set *set, u32 flows)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+	struct flow_queue *old = b->rounds.queues;
+
+	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
+	memcpy(queues, old, (size_t)b->flows * NUMBERED_BYTES);
+	memcpy(set, b->ways.set, flow_ways_sets(b->flows) * sizeof(*set));
+	b->rounds.queues = queues;
+	flow_ways_more(&b->ways, set, flow_ways_sets(flows - b->flows));
+	WRITE_ONCE(b->flows, flows);
+	b->ops->moved(sch, old);
+}
+
 /*
  * Add queues behind the present ones. Under the lock we only copy the present ones, at
  * most 256 KB.
@@ -322,12 +357,7 @@ static void flow_buffer_grow(struct Qdisc *sch)
 		return;
 	}
 	sch_tree_lock(sch);
-	memcpy(queues, old, (size_t)b->flows * NUMBERED_BYTES);
-	memcpy(set, old_set, flow_ways_sets(b->flows) * sizeof(*set));
-	b->rounds.queues = queues;
-	flow_ways_more(&b->ways, set, flow_ways_sets(flows - b->flows));
-	WRITE_ONCE(b->flows, flows);
-	b->ops->moved(sch, old);
+	flow_buffer_switch(sch, queues, set, flows);
 	sch_tree_unlock(sch);
 	kvfree(old_set);
 	kvfree(old);

@@ -16,8 +16,12 @@ import pytest
 TOP = Path(__file__).resolve().parents[2]
 #: Code that runs, reports and sweeps do not use. It may need the packages of tests.
 RUN_GROUPS = ("run", "report", "pandas", "papers")
-REPORTS = ("lab/aqmlab/report/html_report.py", "lab/aqmlab/report/interactive_plots.py")
-DEVELOPERS = ("bench/", "docs/", "examples/", "selftests/", "setup.py", "tests/", "tools/")
+REPORTS = tuple(
+    f"lab/aqmlab/report/{name}.py" for name in ("html_report", "interactive_plots", "record_report")
+)
+DEVELOPERS = (
+    *("bench/", "docs/", "examples/", "lab/kit/", "selftests/", "setup.py", "tests/", "tools/"),
+)
 
 
 def listed(group: str) -> set[str]:
@@ -51,7 +55,7 @@ def reports(name: str) -> bool:
 
 
 def notebooks(name: str) -> bool:
-    return name.startswith("lab/aqm/")
+    return name.startswith(("lab/aqm/", "lab/aqmlab/report/figures.py"))
 
 
 def developers(name: str) -> bool:

@@ -126,7 +126,7 @@ def test_list_shows_all_scenarios() -> None:
 
 
 def test_each_scenario_is_tested_and_described() -> None:
-    assert find_all().keys() == SHORT.keys() | {"dumbbell", "programs"}  # test_run.py, test_exec.py
+    assert find_all().keys() == SHORT.keys() | {"dumbbell", "programs", "rrul"}
     described = re.findall(r"^\| `(\S+)` \|", (ROOT / "docs" / "scenarios.md").read_text(), re.M)
     assert find_all().keys() <= {*described}
 

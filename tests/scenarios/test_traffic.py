@@ -201,7 +201,7 @@ def test_share_of_a_missing_fair_share_is_none(tmp_path: Path) -> None:
     path.write_text(json.dumps(run))
     written = result.write(tmp_path, Cost(1.0, 0.5))
     assert written["groups"]["udp"]["share_of_fair"] is None
-    assert "udp: 1 flows at 50 ms, loss 25.00 %" in result.describe(written)
+    assert "udp: 1 flow at 50 ms, loss 25.00 %" in result.describe(written)
 
 
 def test_group_that_sent_nothing_has_no_loss(tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_group_that_sent_nothing_has_no_loss(tmp_path: Path) -> None:
         "udp": None,
         "web": None,
     }
-    assert "udp: 1 flows at 50 ms, 50.0 % of the fair share, delay" in result.describe(written)
+    assert "udp: 1 flow at 50 ms, 50.0 % of the fair share, delay" in result.describe(written)
 
 
 def test_metrics_of_nothing_are_none() -> None:

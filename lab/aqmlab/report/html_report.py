@@ -21,7 +21,7 @@ from aqmlab.run.scenario import find
 from labkit.record import RECORD
 from labkit.usage import Parser
 
-from . import figure_data, figures, interactive_plots, record_report, scatter, tables
+from . import figure_data, interactive_plots, record_report, scatter, tables
 from .cards import card, of_interest, summary
 from .load_runs import Section, collect
 from .styles import styles
@@ -202,6 +202,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             out = args.out or first / "report.html"
             record_report.write(out, first)
         elif args.figure:
+            from . import figures  # needs matplotlib, which a report does not
+
             out, sections = args.figure, collect(args.directories)
             headings = [_heading(section, sections) for section in sections]
             shown = figure_data.panels(sections, headings, args.plot)

@@ -68,7 +68,6 @@ def resolve(params: Sequence[Param], settings: Sequence[str]) -> dict[str, Value
     Raises UserError, also for a changed parameter that has no effect beside the others.
     """
     by_name = {name: p for p in params for name in p.names}
-    given: dict[str, str] = {}
     values = {p.name: p.default for p in params}
     for setting in settings:
         name, equals, text = setting.partition("=")
@@ -76,10 +75,6 @@ def resolve(params: Sequence[Param], settings: Sequence[str]) -> dict[str, Value
             raise UserError(f'--set "{setting}": needs NAME=VALUE')
         if name not in by_name:
             raise unknown("parameter", name, values)
-        if given.setdefault(by_name[name].name, text) != text:
-            raise UserError(
-                f"{name}: given twice, {given[by_name[name].name]} and {text}; leave one out"
-            )
         values[by_name[name].name] = by_name[name].parse(text)
     for p in params:
         for other, wanted in p.needs if values[p.name] != p.default else ():
