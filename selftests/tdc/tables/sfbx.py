@@ -96,7 +96,9 @@ KIND = Kind(
                     "drops": 6,
                     "qlen": 4,
                     "bin_drop": 6,
-                    "rises": 2,
+                    # Two bins of the flow, and its two bins of the next hash functions.
+                    "rises": 4,
+                    "warmed": 2,
                     "polluted": 2,
                     "highest": 1,
                 }
