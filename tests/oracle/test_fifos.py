@@ -42,6 +42,7 @@ def limit(kind: str, packets: int) -> str:
 def room(kind: str, packets: int) -> str:
     """Return options with which only the limit drops."""
     others = {"fred": f"min {packets - 1} max {packets}", "redtail": "packets 0"}
+    others["sfbx"] = "bin_size 1000"
     return f"{limit(kind, packets)} {others.get(kind, '')}"
 
 
