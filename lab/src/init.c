@@ -23,7 +23,7 @@
  *	loopback			bring lo up
  *	entropy SEED			make the kernel's random numbers follow from a number
  *	send DIR			with `window`: pass the files of DIR to the host at the end
- *	window ADDRESS BYTES		physical memory that the host reads after the end: see send()
+ *	window ADDRESS BYTES		physical memory that the host reads after the end: send()
  *	tsc				the command reads the kernel's clock with rdtsc, if the
  *					kernel can do that: see lab/kernels
  *	arg WORD			add a word to the command

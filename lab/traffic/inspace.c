@@ -10,7 +10,7 @@
  *	NETNS write PATH VALUE...	write the rest of the line to a file. Without the file do
  *					nothing: a setting that this kernel lacks is a feature that
  *					it lacks.
- *	NETNS read PATTERN		print the files that match a pattern of the shell, each after
+ *	NETNS read PATTERN		print the files that match a shell's pattern, each after
  *					a line "> NETNS PATH"
  *	NETNS offload DEV NAME on|off	switch tso, gso or gro of a device
  *

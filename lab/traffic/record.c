@@ -6,9 +6,9 @@
  *
  * For programs that make their own networks, such as Mininet. Once in each interval (default
  * 100 ms) record looks for namespaces: the names in /run/netns, and those of processes. It asks
- * for all links and qdiscs of each, and keeps no namespace alive in between. A namespace without a name is called
- * as Mininet calls its host ("mininet:h1" in the command line), else by its first process:
- * "pid-123". The namespace of record itself is "-".
+ * for all links and qdiscs of each, and keeps no namespace alive in between. A namespace
+ * without a name is called as Mininet calls its host ("mininet:h1" in the command line), else by
+ * its first process: "pid-123". The namespace of record itself is "-".
  *
  * Logs in DIR (CSV with a header line); time_s is the time since the start of COMMAND:
  *   interfaces.csv  time_s,namespace,device,rx_bytes,tx_bytes
@@ -40,6 +40,8 @@
 #define NAMES		"/run/netns"
 #define REPLY_BYTES	65536
 #define MAX_SPACES	4096
+#define QUEUE_COLUMNS \
+	"time_s,namespace,device,handle,parent,kind,sent_bytes,sent_packets,dropped,packets,bytes\n"
 #define MAX_DEVICES	4096
 
 struct device {
@@ -323,8 +325,7 @@ int main(int argc, char **argv)
 	now.links = log_open(argv[optind], "interfaces.csv",
 			     "time_s,namespace,device,rx_bytes,tx_bytes\n");
 	now.queues = log_open(argv[optind], "queues.csv",
-			      "time_s,namespace,device,handle,parent,kind,sent_bytes,sent_packets,"
-			      "dropped,packets,bytes\n");
+			      QUEUE_COLUMNS);
 	own_fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 	if (own_fd < 0)
 		err(1, "/proc/self/ns/net");

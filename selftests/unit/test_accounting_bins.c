@@ -146,7 +146,8 @@ static void bins_hold_what_is_queued(void)
 	unit_ok(right, "bins hold what is queued, over %u changes of the hash functions", changes);
 	unit_ok(bounded, "a change is due once an interval");
 	unit_ok(changes > 50 && passed > 100 && warmed > 100,
-		"flows had probability 1, also by the next hash functions (%u, %u)", passed, warmed);
+		"flows had probability 1, also by the next hash functions (%u, %u)",
+		passed, warmed);
 }
 
 /* No two steps of a bin are closer than the freeze time, and none passes 0 or 1. */
