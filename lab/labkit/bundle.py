@@ -32,6 +32,9 @@ from .progress import run_logged
 MANIFEST = "manifest.json"
 QDISCS = "qdiscs.json"
 
+#: The flavour that the second wheel brings.
+CHECKED = "checked"
+
 #: Modules of tests.
 UNUSED = ("aqm_gate.ko", "qdisc_bench.ko", "sch_oldparents.ko")
 
@@ -75,7 +78,7 @@ def parts(name: str, flavour: str) -> tuple[Kernel, Path, Extras, Path] | None:
         return None
     known = manifest()
     place = BUNDLE
-    if name == known["kernel"] and flavour == "checked":
+    if name == known["kernel"] and flavour == CHECKED:
         place = kit(f"flavour {flavour}") / flavour
     elif (name, flavour) != (known["kernel"], known["flavour"]):
         raise LabError(

@@ -26,9 +26,6 @@ from .paths import LOGS
 from .progress import run_logged
 from .sources import ensure_source
 
-#: The kernel that checks modules while it runs them.
-CHECKED = "checked"
-
 #: Of the kernel's source: what a build of modules for user mode reads.
 SOURCE = ("Makefile", "Kbuild", "scripts", "include", "arch/um", "arch/x86")
 #: Parts of these for drivers, and code.
@@ -106,7 +103,7 @@ def copy_tc(place: Path) -> None:
 def make(place: Path, fast: Kernel) -> None:
     """Write all parts to PLACE, beside a first wheel with the kernel FAST."""
     name = engines.default_kernel()
-    checked = kernels.ensure_uml(name, CHECKED)
+    checked = kernels.ensure_uml(name, bundle.CHECKED)
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
     source = ensure_source(name).tree
@@ -116,6 +113,6 @@ def make(place: Path, fast: Kernel) -> None:
     for kernel in (fast, checked):
         pack(place / f"{kernel.flavour}.tar.xz", kernel.path, BUILT)
     copy_tc(place / "tc")
-    bundle.write_kernel(place / CHECKED, checked, modules.ensure_modules(checked))
+    bundle.write_kernel(place / bundle.CHECKED, checked, modules.ensure_modules(checked))
     keys = {kernel.flavour: kernel.key for kernel in (fast, checked)}
     (place / bundle.MANIFEST).write_text(json.dumps(keys, indent=1) + "\n")
