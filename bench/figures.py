@@ -31,6 +31,7 @@ TARGETS = {
     "2regionred": (("red",), 1.0),
     "blue": (("red",), 1.0),
     "cbt": (("red",), 1.1),
+    "sfbx": (("sfb",), 1.0),
     "redtail": (("fq_codel",), 1.0),
 }
 

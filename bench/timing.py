@@ -28,6 +28,7 @@ FOLDER = TOP / "build" / "bench"
 SOURCES = {
     "red": "red",
     "choke": "choke",
+    "sfb": "sfb",
     "sfq": "sfq",
     "fq": "fq",
     "fq_codel": "fq_codel",
