@@ -168,13 +168,10 @@ static __always_inline void qsdrr_add(struct Qdisc *sch, struct flow_queue *fq,
 static __always_inline void qsdrr_removed(struct Qdisc *sch, struct flow_queue *fq,
 					  const struct sk_buff *skb)
 {
-	struct qsdrr_sched_data *q = qdisc_priv(sch);
 	struct qsdrr_flow *flow = qsdrr_flow(fq);
 
 	flow->backlog -= qdisc_pkt_len(skb);
 	qsdrr_update(sch, flow);
-	if (!fq->head)
-		flow_ways_idle(&q->buffer.ways, flow_rounds_number(&q->buffer.rounds, fq));
 }
 
 /* Remove the first packet of a queue, to drop it. */
@@ -221,7 +218,7 @@ static noinline int qsdrr_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
 
 	flow_buffer_overflow(sch);
 	if (aqm_queue_is_oversize(&q->buffer.queue, skb, segments))
-		return flow_buffer_refuse(skb, sch, fq, to_free);
+		return aqm_drop(skb, sch, AQM_DROP_OVERSIZE, to_free);
 	for (; (cause = aqm_queue_full(&q->buffer.queue, skb, segments)); again = true) {
 		victim = qsdrr_victim(q, again);
 		lost = qsdrr_remove(sch, victim);

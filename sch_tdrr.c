@@ -34,7 +34,7 @@
  *    it alone exceeds a limit.
  *  - A queue keeps its throughput when packets are discarded from it. So it is
  *    chosen again until it is empty, or another queue has sent more.
- *  - Throughput is of a flow, even while it has no queue: <aqm/tdrr/flow_memory.h>.
+ *  - Throughput is of a flow, even while it has no queue: <aqm/flow_table.h>.
  *    So the number of flows may be larger than the number of queues.
  *  - Of queues whose throughput <aqm/tdrr/throughput_index.h> cannot tell apart, we
  *    choose the one that reached it first.
@@ -84,7 +84,6 @@
 #include <net/pkt_sched.h>
 #include <aqm/flow_buffer.h>
 #include <aqm/packet_network.h>
-#include <aqm/tdrr/flow_memory.h>
 #include <aqm/tdrr/standing_delay.h>
 #include <aqm/tdrr/throughput_index.h>
 #include <uapi/linux/pkt_sched_tdrr.h>
@@ -94,6 +93,9 @@ static_assert(TDRR_MAX_TIME_CONSTANT == THROUGHPUT_MAX_TIME_CONSTANT);
 
 #define TDRR_DROP_TARGET	AQM_DROP_OWN
 #define TDRR_LOOKS		8	/* at queues for a signal */
+/* An entry of a flow is useful if it sent so many bytes, four half-lives ago, or more. */
+#define TDRR_USEFUL_BYTES	1000
+#define TDRR_USEFUL_HALF_LIVES	4
 /* The time of a queue's last signal is in units of 1024 ns, modulo 2^32. */
 #define TDRR_SIGNAL_SHIFT	10
 
@@ -134,8 +136,6 @@ AQM_STATS_ARE_WHOLE(struct tc_tdrr_class_stats, TC_TDRR_CLASS_STATS);
  * @victim: the queue from which a full buffer discarded last; NULL before the first
  * @standing: standing delay, with target
  * @by_throughput: the queues that hold packets by throughput
- * @memory: the throughput of flows that have no queue
- * @short_of_records: @memory should grow
  */
 struct tdrr_vars {
 	u64			victims;
@@ -143,8 +143,6 @@ struct tdrr_vars {
 	struct tdrr_flow	*victim;
 	struct standing_delay	standing;
 	struct throughput_index	by_throughput;
-	struct flow_memory	memory;
-	bool			short_of_records;
 };
 
 struct tdrr_sched_data {
@@ -167,54 +165,24 @@ static struct tdrr_flow *tdrr_top(struct tdrr_sched_data *q)
 	return top ? container_of(top, struct tdrr_flow, sent) : NULL;
 }
 
-/*
- * A queue that became empty keeps its throughput. Tell flow_ways.h how hot it is,
- * so that a new flow takes the coldest empty queue.
- */
-static void tdrr_emptied(struct tdrr_sched_data *q, const struct tdrr_flow *flow)
+static u32 tdrr_level(const struct flow_queue *fq)
 {
-	u32 number = flow_rounds_number(&q->buffer.rounds, &flow->fq);
-	u16 now = q->vars.by_throughput.clock.half_life * THROUGHPUT_INDEX_STEPS;
-
-	if (q->buffer.ways.heated)
-		flow_ways_idle_heated(&q->buffer.ways, number,
-				      throughput_score_heat(&flow->sent), now);
-	else
-		flow_ways_idle(&q->buffer.ways, number);
+	return throughput_score_level(&container_of(fq, struct tdrr_flow, fq)->sent);
 }
 
 /*
- * A flow claimed an empty queue. Store the throughput of the flow that had the queue, and
- * recall its own. Without records, it inherits the throughput.
+ * A flow got a queue. Remember the throughput of the flow that had it, and recall that of
+ * the new one.
  */
-static noinline void tdrr_claimed(struct tdrr_sched_data *q, struct tdrr_flow *flow)
+static noinline void tdrr_claimed(struct Qdisc *sch)
 {
-	const struct throughput_clock *clock = &q->vars.by_throughput.clock;
-	struct flow_ways *ways = &q->buffer.ways;
-	u32 level = flow_memory_level(&flow->sent);
-	struct flow_memory *m = &q->vars.memory;
+	struct tdrr_sched_data *q = qdisc_priv(sch);
+	struct flow_table *ft = &q->buffer.table;
+	struct tdrr_flow *flow;
 
-	if (m->sets)
-		flow_memory_recall(m, flow_ways_owner(ways, ways->claimed), &flow->sent,
-				   clock->half_life);
-	if (ways->before)
-		flow_memory_store(m, ways->before, level, clock);
-	if (flow_memory_is_short(m) && flow_memory_next(m, q->buffer.named)) {
-		WRITE_ONCE(q->vars.short_of_records, true);
-		schedule_delayed_work(&q->buffer.work, 0);
-	}
-	ways->claimed = FLOW_WAYS_NONE;
-}
-
-/* A flow claimed a queue. Fetch the two records that this needs, which no cache may have. */
-static void tdrr_fetch(const struct tdrr_sched_data *q)
-{
-	const struct flow_ways *ways = &q->buffer.ways;
-
-	if (!q->vars.memory.sets)
-		return;
-	flow_memory_prefetch(&q->vars.memory, flow_ways_owner(ways, ways->claimed));
-	flow_memory_prefetch(&q->vars.memory, ways->before);
+	flow = tdrr_flow(flow_rounds_queue(&q->buffer.rounds, ft->claimed));
+	flow_table_keep(ft, tdrr_level(&flow->fq));
+	throughput_score_set(&flow->sent, ft->above, q->vars.by_throughput.clock.half_life);
 }
 
 /* Queue an arrival that fits. */
@@ -227,8 +195,6 @@ static __always_inline void tdrr_add(struct Qdisc *sch, struct flow_queue *fq,
 
 	if (!flow_buffer_add(sch, fq, skb, segments))
 		return;
-	if (flow_rounds_number(&q->buffer.rounds, fq) == q->buffer.ways.claimed)
-		tdrr_claimed(q, flow);
 	if (q->params.sparse && throughput_index_is_low(ti, &flow->sent))
 		q->vars.went_first += flow_queue_hasten(&q->buffer.rounds, fq);
 	throughput_index_add(ti, &flow->sent);
@@ -244,7 +210,6 @@ static struct sk_buff *tdrr_remove(struct Qdisc *sch, struct tdrr_flow *flow)
 		throughput_index_del(&q->vars.by_throughput, &flow->sent);
 		if (unlikely(q->params.drop_cut))
 			throughput_score_cut(&flow->sent, q->params.drop_cut);
-		tdrr_emptied(q, flow);
 	}
 	return skb;
 }
@@ -274,7 +239,7 @@ static noinline int tdrr_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
 
 	flow_buffer_overflow(sch);
 	if (aqm_queue_is_oversize(&q->buffer.queue, skb, segments))
-		return flow_buffer_refuse(skb, sch, fq, to_free);
+		return aqm_drop(skb, sch, AQM_DROP_OVERSIZE, to_free);
 	while ((cause = aqm_queue_full(&q->buffer.queue, skb, segments))) {
 		victim = tdrr_victim(q);
 		lost = tdrr_remove(sch, victim);
@@ -312,8 +277,8 @@ static int tdrr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	if (unlikely(!flow_buffer_is_plain(b, sch, skb)))
 		return flow_buffer_enqueue_other(skb, sch, to_free, tdrr_enqueue_one);
 	fq = flow_rounds_queue(&b->rounds, flow_buffer_hash(b, skb));
-	if (b->ways.claimed != FLOW_WAYS_NONE)
-		tdrr_fetch(q);
+	if (b->table.claimed != FLOW_NONE)
+		tdrr_claimed(sch);
 	if (unlikely(aqm_queue_full(&b->queue, skb, 1)))
 		return tdrr_enqueue_full(skb, sch, fq, 1, to_free, true);
 	tdrr_add(sch, fq, skb, 1);
@@ -398,8 +363,6 @@ static struct sk_buff *tdrr_dequeue(struct Qdisc *sch)
 	if (!fq->head)
 		throughput_index_del(ti, &flow->sent);
 	throughput_index_count(ti, &flow->sent, fq->head, qdisc_pkt_len(skb), now);
-	if (!fq->head)
-		tdrr_emptied(q, flow);
 	return skb;
 }
 
@@ -423,37 +386,6 @@ static struct sk_buff *tdrr_evict(struct Qdisc *sch, bool again)
 	return aqm_queue_is_over(sch) ? tdrr_remove(sch, tdrr_victim(q)) : NULL;
 }
 
-/* Use another table of records; under the tree lock. Return: the table to free. */
-static struct flow_record_set *tdrr_switch(struct Qdisc *sch, struct flow_record_set *set,
-					   u32 sets)
-{
-	struct tdrr_sched_data *q = qdisc_priv(sch);
-
-	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
-	q->buffer.ways.heated = false;
-	return flow_memory_grow(&q->vars.memory, set, sets);
-}
-
-/* Allocate a larger table of records. */
-static void tdrr_grow(struct Qdisc *sch)
-{
-	struct tdrr_sched_data *q = qdisc_priv(sch);
-	struct flow_record_set *set;
-	u32 sets;
-
-	if (!READ_ONCE(q->vars.short_of_records))
-		return;
-	WRITE_ONCE(q->vars.short_of_records, false);
-	sets = flow_memory_next(&q->vars.memory, q->buffer.named);
-	set = kvcalloc(sets, sizeof(*set), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!set)
-		return;
-	sch_tree_lock(sch);
-	set = tdrr_switch(sch, set, sets);
-	sch_tree_unlock(sch);
-	kvfree(set);
-}
-
 static void tdrr_moved(struct Qdisc *sch, const void *old)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
@@ -471,24 +403,20 @@ static bool tdrr_is_spent(struct Qdisc *sch)
 	return throughput_clock_is_over(&q->vars.by_throughput.clock, ktime_get_ns());
 }
 
-/* Begin without records, as a new qdisc. */
-static void *tdrr_rest(struct Qdisc *sch)
-{
-	struct tdrr_sched_data *q = qdisc_priv(sch);
-	void *records = q->vars.memory.set;
-
-	q->vars.memory = (struct flow_memory) { .recalled = q->vars.memory.recalled };
-	q->buffer.ways.heated = true;
-	return records;
-}
-
 static const struct flow_buffer_ops tdrr_buffer_ops = {
 	.link		= offsetof(struct tdrr_flow, sent.link),
 	.moved		= tdrr_moved,
-	.grow		= tdrr_grow,
+	.claimed	= tdrr_claimed,
 	.is_spent	= tdrr_is_spent,
-	.rest		= tdrr_rest,
 };
+
+/* An entry is worth a larger table if its throughput is above this one. */
+static void tdrr_know_useful(struct tdrr_sched_data *q)
+{
+	q->buffer.table.useful = throughput_level_of(&q->vars.by_throughput.clock,
+						     TDRR_USEFUL_BYTES) -
+				 (TDRR_USEFUL_HALF_LIVES << FLOW_LEVEL_BITS);
+}
 
 /* Compute the options that were not given. */
 static int tdrr_derive(struct Qdisc *sch, struct tdrr_params *p,
@@ -526,6 +454,7 @@ static int tdrr_apply(struct Qdisc *sch, struct aqm_given *given,
 	if (p->time_constant != q->params.time_constant)
 		throughput_index_change(&q->vars.by_throughput,
 					p->time_constant, ktime_get_ns());
+	tdrr_know_useful(q);
 	if (p->target != q->params.target)
 		standing_delay_init(&q->vars.standing);
 	q->params = *p;
@@ -566,7 +495,9 @@ static int tdrr_init(struct Qdisc *sch, struct nlattr *opt,
 	throughput_index_init(&q->vars.by_throughput, NULL, p->time_constant,
 			      ktime_get_ns());
 	tdrr_moved(sch, NULL);
-	q->buffer.ways.heated = true;
+	q->buffer.table.half_life = &q->vars.by_throughput.clock.half_life;
+	q->buffer.table.level = tdrr_level;
+	tdrr_know_useful(q);
 	standing_delay_init(&q->vars.standing);
 	/* No TCQ_F_CAN_BYPASS: every departure must be seen. */
 	sch->flags |= TCQ_F_DEQUEUE_DROPS;
@@ -575,11 +506,8 @@ static int tdrr_init(struct Qdisc *sch, struct nlattr *opt,
 
 static void tdrr_destroy(struct Qdisc *sch)
 {
-	struct tdrr_sched_data *q = qdisc_priv(sch);
-
 	aqm_destroy(sch);
 	flow_buffer_destroy(sch);
-	kvfree(q->vars.memory.set);
 }
 
 static int tdrr_dump(struct Qdisc *sch, struct sk_buff *skb)
@@ -615,8 +543,8 @@ static int tdrr_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 		st.qdisc.rate = q->buffer.queue.link.meter.rate;
 	st.qdisc.expected_delay = standing_delay_of(st.qdisc.rate,
 						    flow_buffer_backlog(sch));
-	st.qdisc.recalled = q->vars.memory.recalled;
-	st.qdisc.records = q->vars.memory.sets * FLOW_RECORDS;
+	st.qdisc.recalled = q->buffer.table.recalled;
+	st.qdisc.records = q->buffer.table.kept;
 	sch_tree_unlock(sch);
 	return gnet_stats_copy_app(d, &st, sizeof(st));
 }

@@ -21,9 +21,10 @@
 #define FLOW_BUFFER_DELAY		80	/* ms of the link */
 #define FLOW_BUFFER_MIN_PACKET		1500	/* bytes */
 /* For growing. */
-#define FLOW_BUFFER_GROW		8	/* as many queues as before */
+#define FLOW_BUFFER_GROW		8U	/* as many queues as before */
 #define FLOW_BUFFER_GROWS		4096	/* queues at most before */
-#define FLOW_BUFFER_SHARES		4	/* more than one for so many sets are too many */
+#define FLOW_BUFFER_SETS		8192U	/* of flows at most */
+#define FLOW_BUFFER_GROW_SETS		16U	/* as many sets as before, if flows have levels */
 /* For resting. */
 #define FLOW_BUFFER_LAZY		1024	/* queues at most */
 #define FLOW_BUFFER_REST		60	/* seconds without packets */
@@ -49,41 +50,76 @@ static int __flow_buffer_classify(struct sk_buff *skb,
 		return filter_class_drop(skb, sch,
 					 NET_XMIT_SUCCESS | __NET_XMIT_BYPASS,
 					 to_free);
-	*number = minor ? minor - 1 : flow_buffer_hash(b, skb);
+	if (minor) {
+		*number = minor - 1;
+		return 0;
+	}
+	*number = flow_buffer_hash(b, skb);
+	if (b->ops->claimed && b->table.claimed != FLOW_NONE)
+		b->ops->claimed(sch);
 	return 0;
 }
 
-static struct flow_set *flow_buffer_sets(u32 flows)
+/**
+ * struct flow_buffer_memory - what a buffer allocates
+ * @queues: the queues; all bytes are 0 except for numbers, and they are in a list
+ * @set: the flows; all bytes are 0
+ */
+struct flow_buffer_memory {
+	struct flow_queue	*queues;
+	struct flow_set		*set;
+};
+
+/* Return the sets of the first table: four entries per queue. */
+static u32 flow_buffer_first_sets(const struct flow_buffer *b)
 {
-	return kvcalloc(flow_ways_sets(flows), sizeof(struct flow_set),
-			GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	return clamp(b->named / 2, 1U, FLOW_BUFFER_SETS);
 }
 
-/* Set the numbers of queues, all of whose bytes are 0. */
-static void flow_buffer_number(struct flow_queue *queues, u32 flows,
-			       const struct flow_buffer_ops *ops)
+/* Allocate an array that is filled with 0. Return: NULL without memory */
+static void *flow_buffer_array(u32 number, size_t size, bool may_wait)
 {
-	numbered_links_init(&queues->turn, flows);
-	numbered_links_init((void *)queues + ops->link, flows);
+	if (!may_wait)
+		return kcalloc(number, size, GFP_ATOMIC | __GFP_NOWARN);
+	return kvcalloc(number, size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 }
 
-/* Allocate queues. All bytes are 0 except for numbers. Return: NULL without memory */
-static struct flow_queue *flow_buffer_queues(u32 flows, const struct flow_buffer_ops *ops)
+static void flow_buffer_free(const struct flow_buffer_memory *m)
 {
-	struct flow_queue *queues;
-
-	queues = kvcalloc(flows, NUMBERED_BYTES, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (queues)
-		flow_buffer_number(queues, flows, ops);
-	return queues;
+	kvfree(m->queues);
+	kvfree(m->set);
 }
 
-/* Use the first queues, or the first ones after a rest. */
-static void flow_buffer_begin(struct Qdisc *sch, struct flow_queue *queues)
+/*
+ * Allocate queues and sets, unless their number is 0. The queues from @first on are in a
+ * list.
+ *
+ * Return: false without memory
+ */
+static bool flow_buffer_alloc(const struct flow_buffer *b, struct flow_buffer_memory *m,
+			      u32 first, u32 flows, u32 sets, bool may_wait)
+{
+	m->queues = flows ? flow_buffer_array(flows, NUMBERED_BYTES, may_wait) : NULL;
+	m->set = sets ? flow_buffer_array(sets, sizeof(*m->set), may_wait) : NULL;
+	if ((flows && !m->queues) || (sets && !m->set)) {
+		flow_buffer_free(m);
+		return false;
+	}
+	if (!flows)
+		return true;
+	numbered_links_init(&m->queues->turn, flows);
+	numbered_links_init((void *)m->queues + b->ops->link, flows);
+	numbered_list_chain(&m->queues->turn, first, flows - 1);
+	return true;
+}
+
+/* Use the first queues and flows, or the first ones after a rest. */
+static void flow_buffer_begin(struct Qdisc *sch, const struct flow_buffer_memory *m)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 
-	b->rounds.queues = queues;
+	flow_rounds_begin(&b->rounds, m->queues, b->flows);
+	flow_table_begin(&b->table, m->set, flow_buffer_first_sets(b), b->named);
 	b->ops->moved(sch, NULL);
 	b->sent = 0;
 	schedule_delayed_work(&b->idle, FLOW_BUFFER_REST * HZ);
@@ -98,70 +134,60 @@ static void flow_buffer_begin(struct Qdisc *sch, struct flow_queue *queues)
 static bool flow_buffer_wake(struct Qdisc *sch)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
-	struct flow_queue *queues;
+	struct flow_buffer_memory m;
 
-	queues = kcalloc(b->flows, NUMBERED_BYTES, GFP_ATOMIC | __GFP_NOWARN);
-	if (!queues) {
+	if (!flow_buffer_alloc(b, &m, 0, b->flows, flow_buffer_first_sets(b), false)) {
 		schedule_delayed_work(&b->work, 0);
 		return false;
 	}
-	flow_buffer_number(queues, b->flows, b->ops);
-	flow_buffer_begin(sch, queues);
+	flow_buffer_begin(sch, &m);
 	return true;
 }
 
-/* Use @queues unless a packet has brought some. Return: what to free */
-static struct flow_queue *flow_buffer_offer(struct Qdisc *sch, struct flow_queue *queues)
+/* Use @m unless a packet has brought memory. Set it to what to free */
+static void flow_buffer_offer(struct Qdisc *sch, struct flow_buffer_memory *m)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
 
 	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
 	if (b->rounds.queues)
-		return queues;
-	flow_buffer_begin(sch, queues);
-	return NULL;
+		return;
+	flow_buffer_begin(sch, m);
+	*m = (struct flow_buffer_memory) {};
 }
 
 /* The same in the work. */
 static void flow_buffer_wake_late(struct Qdisc *sch)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
-	struct flow_queue *queues = flow_buffer_queues(b->flows, b->ops);
+	struct flow_buffer_memory m;
 
-	if (!queues)
+	if (!flow_buffer_alloc(b, &m, 0, b->flows, flow_buffer_first_sets(b), true))
 		return;
 	sch_tree_lock(sch);
-	queues = flow_buffer_offer(sch, queues);
+	flow_buffer_offer(sch, &m);
 	sch_tree_unlock(sch);
-	kvfree(queues);
+	flow_buffer_free(&m);
 }
 
-/* Give all memory back that the first packet can get again. @set: as at first */
-static void flow_buffer_rest(struct Qdisc *sch, struct flow_set *set)
+/* Give all memory back that the first packet can get again. */
+static void flow_buffer_rest(struct Qdisc *sch)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
-	struct flow_queue *queues = b->rounds.queues;
-	struct flow_set *old_set = b->ways.set;
-	void *table = NULL;
+	const struct flow_buffer_memory old = { b->rounds.queues, b->table.set };
 
 	sch_tree_lock(sch);
 	if (b->rounds.active || (b->ops->is_spent && !b->ops->is_spent(sch))) {
 		sch_tree_unlock(sch);
-		kvfree(set);
 		schedule_delayed_work(&b->idle, FLOW_BUFFER_REST * HZ);
 		return;
 	}
-	b->rounds.queues = NULL;
-	flow_ways_more(&b->ways, set, 0);
 	WRITE_ONCE(b->flows, b->named);
-	flow_ways_reset(&b->ways, b->flows);
-	b->ops->moved(sch, queues);
-	if (b->ops->rest)
-		table = b->ops->rest(sch);
+	flow_rounds_begin(&b->rounds, NULL, b->flows);
+	flow_table_begin(&b->table, NULL, 0, b->named);
+	b->ops->moved(sch, old.queues);
 	sch_tree_unlock(sch);
-	kvfree(table);
-	kvfree(old_set);
-	kvfree(queues);
+	flow_buffer_free(&old);
 }
 
 /* Return whether a packet has left since the last call. */
@@ -180,7 +206,6 @@ static void flow_buffer_idle(struct work_struct *work)
 {
 	struct flow_buffer *b = container_of(to_delayed_work(work), struct flow_buffer, idle);
 	struct Qdisc *sch = b->queue.link.sch;
-	struct flow_set *set = NULL;
 	bool has_sent;
 
 	if (!rtnl_trylock()) {
@@ -191,9 +216,7 @@ static void flow_buffer_idle(struct work_struct *work)
 	has_sent = flow_buffer_has_sent(sch);
 	sch_tree_unlock(sch);
 	if (!has_sent)
-		set = flow_buffer_sets(b->named);
-	if (set)
-		flow_buffer_rest(sch, set);
+		flow_buffer_rest(sch);
 	else
 		schedule_delayed_work(&b->idle, FLOW_BUFFER_REST * HZ);
 	rtnl_unlock();
@@ -240,18 +263,6 @@ flow_buffer_enqueue_other(struct sk_buff *skb, struct Qdisc *sch,
 }
 EXPORT_SYMBOL_GPL(flow_buffer_enqueue_other);
 
-/* Drop an oversize arrival at queue @fq. Return: the verdict. */
-int flow_buffer_refuse(struct sk_buff *skb, struct Qdisc *sch,
-		       const struct flow_queue *fq,
-		       struct sk_buff **to_free)
-{
-	struct flow_buffer *b = qdisc_priv(sch);
-
-	flow_ways_refuse(&b->ways, fq->turn.number);
-	return aqm_drop(skb, sch, AQM_DROP_OVERSIZE, to_free);
-}
-EXPORT_SYMBOL_GPL(flow_buffer_refuse);
-
 /*
  * Free the packets of one queue. The core resets qlen and backlog.
  *
@@ -264,8 +275,8 @@ struct flow_queue *flow_buffer_purge(struct Qdisc *sch)
 
 	aqm_queue_reset(sch);
 	fq = flow_rounds_purge(&b->rounds, b->quantum);
-	if (!fq && b->ways.set)
-		flow_ways_reset(&b->ways, b->flows);
+	if (!fq && b->table.set)
+		flow_table_reset(&b->table);
 	return fq;
 }
 EXPORT_SYMBOL_GPL(flow_buffer_purge);
@@ -317,50 +328,68 @@ void flow_buffer_set(struct Qdisc *sch, u32 quantum,
 		flow_rounds_restart(&b->rounds);
 	b->quantum = quantum;
 	b->split_gso = split_gso;
-	b->ways.sets = avoid_collisions && b->named % FLOW_WAYS == 0 ?
-		       b->ways.first : 0;
+	b->avoid_collisions = avoid_collisions;
 }
 EXPORT_SYMBOL_GPL(flow_buffer_set);
 
-/* Copy the present queues and sets to the larger tables, and use these. */
-static void flow_buffer_switch(struct Qdisc *sch, struct flow_queue *queues,
-			       struct flow_set *set, u32 flows)
+/* Use what was allocated, and set @m to what to free. */
+static void flow_buffer_switch(struct Qdisc *sch, struct flow_buffer_memory *m, u32 flows,
+			       u32 sets)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
-	struct flow_queue *old = b->rounds.queues;
+	const struct flow_buffer_memory old = { m->queues ? b->rounds.queues : NULL,
+						m->set ? b->table.set : NULL };
 
 	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
-	memcpy(queues, old, (size_t)b->flows * NUMBERED_BYTES);
-	memcpy(set, b->ways.set, flow_ways_sets(b->flows) * sizeof(*set));
-	b->rounds.queues = queues;
-	flow_ways_more(&b->ways, set, flow_ways_sets(flows - b->flows));
-	WRITE_ONCE(b->flows, flows);
-	b->ops->moved(sch, old);
+	if (m->queues) {
+		memcpy(m->queues, old.queues, (size_t)b->flows * NUMBERED_BYTES);
+		flow_rounds_more(&b->rounds, m->queues, flows);
+		WRITE_ONCE(b->flows, flows);
+		b->ops->moved(sch, old.queues);
+	}
+	if (m->set)
+		flow_table_grow(&b->table, &b->rounds, m->set, sets);
+	*m = old;
+}
+
+/* Return the sets of the second table. */
+static u32 flow_buffer_more_sets(const struct flow_buffer *b)
+{
+	u32 first = flow_buffer_first_sets(b);
+	u32 times = b->table.level ? FLOW_BUFFER_GROW_SETS : FLOW_BUFFER_GROW;
+
+	return first * min(times, FLOW_BUFFER_SETS / first);
 }
 
 /*
- * Add queues behind the present ones. Under the lock we only copy the present ones, at
- * most 256 KB.
+ * Add entries for flows, and queues if wanted. Under the lock we only copy the present
+ * ones, at most 256 KB each.
  */
-static void flow_buffer_grow(struct Qdisc *sch)
+static void flow_buffer_grow(struct Qdisc *sch, u32 wants)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
-	u32 flows = b->flows * FLOW_BUFFER_GROW;
-	struct flow_queue *queues, *old = b->rounds.queues;
-	struct flow_set *set, *old_set = b->ways.set;
+	u32 flows = wants & FLOW_WANTS_QUEUES ? b->named * FLOW_BUFFER_GROW : 0;
+	u32 sets = flow_buffer_more_sets(b);
+	struct flow_buffer_memory m;
 
-	queues = flow_buffer_queues(flows, b->ops);
-	set = flow_buffer_sets(flows);
-	if (!queues || !set) {
-		kvfree(queues);
-		kvfree(set);
+	if (sets == b->table.sets)
+		sets = 0;
+	if (!flow_buffer_alloc(b, &m, b->flows, flows, sets, true))
 		return;
-	}
 	sch_tree_lock(sch);
-	flow_buffer_switch(sch, queues, set, flows);
+	flow_buffer_switch(sch, &m, flows, sets);
 	sch_tree_unlock(sch);
-	kvfree(old_set);
-	kvfree(old);
+	flow_buffer_free(&m);
+}
+
+/* Return which of the wanted additions are possible. */
+static u32 flow_buffer_possible(const struct flow_buffer *b, u32 wants)
+{
+	if (b->flows > b->named || b->named > FLOW_BUFFER_GROWS)
+		wants &= ~FLOW_WANTS_QUEUES;
+	if (b->table.sets == flow_buffer_more_sets(b))
+		wants &= ~FLOW_WANTS_ENTRIES;
+	return wants;
 }
 
 /*
@@ -371,33 +400,43 @@ static void flow_buffer_work(struct work_struct *work)
 {
 	struct flow_buffer *b = container_of(to_delayed_work(work), struct flow_buffer, work);
 	struct Qdisc *sch = b->queue.link.sch;
+	u32 wants;
 
 	if (!rtnl_trylock()) {
 		schedule_delayed_work(&b->work, 1);
 		return;
 	}
-	if (!READ_ONCE(b->rounds.queues)) {
+	wants = flow_buffer_possible(b, READ_ONCE(b->wants));
+	WRITE_ONCE(b->wants, 0);
+	if (!READ_ONCE(b->rounds.queues))
 		flow_buffer_wake_late(sch);
-	} else if (READ_ONCE(b->short_of_queues)) {
-		WRITE_ONCE(b->short_of_queues, false);
-		flow_buffer_grow(sch);
-	}
-	if (b->ops->grow)
-		b->ops->grow(sch);
+	else if (wants)
+		flow_buffer_grow(sch, wants);
 	rtnl_unlock();
 }
 
-/* The last arrival shares a queue. */
-void flow_buffer_shared(struct flow_buffer *b)
+/* The table of flows or the queues should grow. */
+static void flow_buffer_want(struct flow_buffer *b)
 {
-	if (b->ways.more || b->named > FLOW_BUFFER_GROWS ||
-	    ++b->shares <= b->ways.sets / FLOW_BUFFER_SHARES)
+	u32 wants = flow_buffer_possible(b, b->table.wants);
+
+	b->table.wants = 0;
+	if (!wants)
 		return;
-	b->shares = 0;
-	WRITE_ONCE(b->short_of_queues, true);
+	WRITE_ONCE(b->wants, b->wants | wants);
 	schedule_delayed_work(&b->work, 0);
 }
-EXPORT_SYMBOL_GPL(flow_buffer_shared);
+
+/* Find the queue of a flow, or get one for it: flow_table_search(). Return: its number */
+u32 flow_buffer_search(struct flow_buffer *b, u32 tag)
+{
+	u32 number = flow_table_search(&b->table, &b->rounds, tag);
+
+	if (unlikely(b->table.wants))
+		flow_buffer_want(b);
+	return number;
+}
+EXPORT_SYMBOL_GPL(flow_buffer_search);
 
 /**
  * flow_buffer_init() - set up a new buffer
@@ -406,7 +445,7 @@ EXPORT_SYMBOL_GPL(flow_buffer_shared);
  * @ops: for growing, and resting
  * @extack: gets the error
  *
- * Each queue has NUMBERED_BYTES bytes, which are 0 except for its number. There may be no
+ * Each queue has NUMBERED_BYTES bytes, which are 0 except for its link. There may be no
  * queues yet. Then call flow_buffer_set().
  *
  * Return: 0 or an error
@@ -415,24 +454,23 @@ int flow_buffer_init(struct Qdisc *sch, u32 flows, const struct flow_buffer_ops 
 		     struct netlink_ext_ack *extack)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
-	struct flow_queue *queues = NULL;
+	struct flow_buffer_memory m = {};
 
-	b->ways.set = flow_buffer_sets(flows);
-	if (b->ways.set && flows > FLOW_BUFFER_LAZY)
-		queues = flow_buffer_queues(flows, ops);
-	if (!b->ways.set || (!queues && flows > FLOW_BUFFER_LAZY)) {
-		NL_SET_ERR_MSG_MOD(extack, "no memory for the flow queues: lower flows");
-		return -ENOMEM;
-	}
 	INIT_DELAYED_WORK(&b->work, flow_buffer_work);
 	INIT_DEFERRABLE_WORK(&b->idle, flow_buffer_idle);
 	b->ops = ops;
-	flow_rounds_init(&b->rounds, queues);
-	b->ways.first = flow_ways_sets(flows);
-	flow_ways_reset(&b->ways, flows);
 	b->flows = flows;
 	b->named = flows;
 	b->salt = get_random_u32() | 1;
+	b->table.useful = U32_MAX;
+	flow_rounds_init(&b->rounds);
+	if (flows > FLOW_BUFFER_LAZY &&
+	    !flow_buffer_alloc(b, &m, 0, flows, flow_buffer_first_sets(b), true)) {
+		NL_SET_ERR_MSG_MOD(extack, "no memory for the flow queues: lower flows");
+		return -ENOMEM;
+	}
+	flow_rounds_begin(&b->rounds, m.queues, flows);
+	flow_table_begin(&b->table, m.set, m.set ? flow_buffer_first_sets(b) : 0, b->named);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(flow_buffer_init);
@@ -446,7 +484,7 @@ void flow_buffer_destroy(struct Qdisc *sch)
 		cancel_delayed_work_sync(&b->work);
 		cancel_delayed_work_sync(&b->idle);
 	}
-	kvfree(b->ways.set);
+	kvfree(b->table.set);
 	kvfree(b->rounds.queues);
 }
 EXPORT_SYMBOL_GPL(flow_buffer_destroy);

@@ -32,7 +32,7 @@
 #include "../compat.h"
 #include "flow_queues.h"
 #include "flow_spread.h"
-#include "flow_ways.h"
+#include "flow_table.h"
 #include "frame.h"
 #include "queue.h"
 
@@ -44,17 +44,14 @@
  * @link: offset of the numbered_link in a queue's state that the qdisc adds
  * @moved: b->rounds.queues is another copy of the queues, which were at @old; under the
  *	qdisc lock. NULL, before or now: there are no queues
- * @grow: allocate more of the qdisc's own tables, if wanted; under RTNL; optional
+ * @claimed: a flow claimed a queue: see flow_table_find(); optional
  * @is_spent: nothing is remembered of packets that left; under the tree lock; optional
- * @rest: the queues are gone. Return the qdisc's own table to free; under the tree lock;
- *	optional
  */
 struct flow_buffer_ops {
 	size_t	link;
 	void	(*moved)(struct Qdisc *sch, const void *old);
-	void	(*grow)(struct Qdisc *sch);
+	void	(*claimed)(struct Qdisc *sch);
 	bool	(*is_spent)(struct Qdisc *sch);
-	void	*(*rest)(struct Qdisc *sch);
 };
 
 /**
@@ -65,20 +62,22 @@ struct flow_buffer_ops {
  * @named: number of queues at first. Filters name these
  * @salt: salt of the flow hash; odd
  * @split_gso: split GSO packets
+ * @avoid_collisions: each flow has a separate queue; otherwise its hash has one
  * @rounds: the queues, and the order of the queues with packets
- * @ways: assignment of flows to queues
+ * @table: the flows
  * @overflows: arrivals that did not fit
- * @shares: arrivals of flows that shared a queue
  * @sent: bytes that had left when @idle last looked
+ * @wants: of @table, and possible; for @work
  * @ops: for growing, and resting
  * @work: lets the buffer grow
  * @idle: lets it rest
  *
  * If flows share queues, because more than @named have packets at the same time, work
- * allocates more queues, once.
+ * allocates more queues, once. If the table of flows is too small, work allocates a larger
+ * one, once.
  *
- * Up to FLOW_BUFFER_LAZY queues are allocated by the first packet: flow_buffer_wake().
- * After a minute without packets the buffer gives them back, with all that it added.
+ * Up to FLOW_BUFFER_LAZY queues and the table are allocated by the first packet:
+ * flow_buffer_wake(). After a minute without packets the buffer gives all back.
  */
 struct flow_buffer {
 	struct aqm_queue	queue;
@@ -87,12 +86,12 @@ struct flow_buffer {
 	u32			named;
 	u32			salt;
 	bool			split_gso;
-	bool			short_of_queues;
+	bool			avoid_collisions;
 	struct flow_rounds	rounds;
-	struct flow_ways	ways;
+	struct flow_table	table;
 	u64			overflows;
-	u32			shares;
 	u64			sent;
+	u32			wants;
 	const struct flow_buffer_ops	*ops;
 	struct delayed_work	work;
 	struct delayed_work	idle;
@@ -104,8 +103,6 @@ int flow_buffer_enqueue_other(struct sk_buff *skb, struct Qdisc *sch,
 			      int (*one)(struct sk_buff *skb, struct Qdisc *sch,
 					 struct sk_buff **to_free, u32 segments,
 					 u32 number));
-int flow_buffer_refuse(struct sk_buff *skb, struct Qdisc *sch,
-		       const struct flow_queue *fq, struct sk_buff **to_free);
 struct flow_queue *flow_buffer_purge(struct Qdisc *sch);
 
 u32 flow_buffer_quantum(const struct Qdisc *sch);
@@ -113,7 +110,7 @@ u32 flow_buffer_limit(const struct Qdisc *sch, u64 bandwidth);
 int flow_buffer_check(struct Qdisc *sch, u32 flows, struct netlink_ext_ack *extack);
 int flow_buffer_init(struct Qdisc *sch, u32 flows, const struct flow_buffer_ops *ops,
 		     struct netlink_ext_ack *extack);
-void flow_buffer_shared(struct flow_buffer *b);
+u32 flow_buffer_search(struct flow_buffer *b, u32 tag);
 void flow_buffer_set(struct Qdisc *sch, u32 quantum, bool avoid_collisions,
 		     bool split_gso);
 void flow_buffer_destroy(struct Qdisc *sch);
@@ -127,14 +124,13 @@ void flow_buffer_walk(struct Qdisc *sch, struct qdisc_walker *arg);
 /* Return the queue of a packet's flow, from 0. */
 static inline u32 flow_buffer_hash(struct flow_buffer *b, struct sk_buff *skb)
 {
-	u32 number;
+	u32 number, hash = skb_get_hash(skb);
 
-	if (!b->ways.sets)
-		return flow_spread(skb_get_hash(skb), b->salt, b->flows);
-	number = flow_ways_find(&b->ways, skb_get_hash(skb), b->salt);
-	if (unlikely(b->ways.shared != FLOW_WAYS_NONE))
-		flow_buffer_shared(b);
-	return number;
+	if (!b->avoid_collisions)
+		return flow_spread(hash, b->salt, b->flows);
+	hash = flow_mix(hash, b->salt);
+	number = flow_table_own(&b->table, hash);
+	return likely(number != FLOW_NONE) ? number : flow_buffer_search(b, hash);
 }
 
 /*
@@ -163,24 +159,16 @@ static inline bool flow_buffer_is_plain(const struct flow_buffer *b,
 	       !queued_is_gso(skb) && (skb->l4_hash || skb->sw_hash);
 }
 
-/*
- * Queue an arrival that fits. A set tells whether the queue is empty, because no cache may
- * have the queue.
- *
- * Return: whether it was empty
- */
+/* Queue an arrival that fits. Return: whether the queue was empty */
 static __always_inline bool flow_buffer_add(struct Qdisc *sch,
 					    struct flow_queue *fq,
 					    struct sk_buff *skb, u32 segments)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
-
-	u32 number = flow_rounds_number(&b->rounds, fq);
-	bool first = !flow_ways_is_busy(&b->ways, number);
+	bool first = flow_queue_add(&b->rounds, fq, skb, b->quantum);
 
 	if (first)
-		flow_ways_busy(&b->ways, number);
-	flow_queue_add(&b->rounds, fq, skb, b->quantum, first);
+		flow_table_filled(&b->table, &b->rounds, fq);
 	aqm_queue_add(sch, skb, segments, 0);
 	return first;
 }

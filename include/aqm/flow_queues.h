@@ -81,10 +81,13 @@
  * @round: first round in which the queue has credit
  * @credit: bytes that it may send in that round; at least 1 until that round
  *	has ended
- * @dropped: queued packets that were dropped; a refused arrival does not count
- * @turn: link in the list of its round; valid only while @head is set
+ * @dropped: queued packets that were dropped, modulo 2^31; a refused arrival does not
+ *	count
+ * @shared: flows that do not own it may have packets in it: <aqm/flow_table.h>
+ * @turn: link in the list of its round, or of the empty queues
+ * @owner: entry of the flow that it belongs to, if that entry has its number
  *
- * An empty queue without debt has the value 0 everywhere except in its number.
+ * A new queue has the value 0 everywhere except in its link.
  * A qdisc that stores more embeds this as the first member of its structure.
  */
 struct flow_queue {
@@ -92,8 +95,10 @@ struct flow_queue {
 	struct sk_buff		*tail;
 	u64			round;
 	u32			credit;
-	u32			dropped;
+	u32			dropped : 31;
+	u32			shared : 1;
 	struct numbered_link	turn;
+	u16			owner;
 };
 
 /**
@@ -105,7 +110,10 @@ struct flow_queue {
  *	full credit in this round
  * @queues: queue number 0
  * @least: lower bound of the quantum, raised by long packets; bytes
+ * @count: number of queues
  * @active: number of queues that hold packets
+ * @shared: number of those in which flows may have packets that do not own them
+ * @empty: first of the empty queues, for longest; valid if there is one
  * @urgent: last of the queues that flow_queue_hasten() put first in the present
  *	round, or FLOW_NONE
  * @slots: list of the queues of each round, in the order of service
@@ -116,18 +124,38 @@ struct flow_rounds {
 	u64			restarted;
 	struct flow_queue	*queues;
 	u32			least;
+	u32			count;
 	u32			active;
+	u32			shared;
 	u32			urgent;
+	u16			empty;
 	u16			slots[FLOW_ROUNDS];
 };
 
-/* Initialize with empty queues, whose bytes are 0 except for their numbers. */
-static inline void flow_rounds_init(struct flow_rounds *fr,
-				    struct flow_queue *queues)
+/* Initialize without queues. */
+static inline void flow_rounds_init(struct flow_rounds *fr)
 {
-	*fr = (struct flow_rounds) {
-		.round = 1, .queues = queues, .urgent = FLOW_NONE,
-	};
+	*fr = (struct flow_rounds) { .round = 1, .urgent = FLOW_NONE };
+}
+
+/* Use the first @count queues, which are new and in a list from the last one on, or none. */
+static inline void flow_rounds_begin(struct flow_rounds *fr, struct flow_queue *queues,
+				     u32 count)
+{
+	fr->queues = queues;
+	fr->count = count;
+	fr->empty = count - 1;
+}
+
+/* Use a larger array. It begins with a copy of the present queues; the others are as at first. */
+static inline void flow_rounds_more(struct flow_rounds *fr, struct flow_queue *queues,
+				    u32 count)
+{
+	if (fr->active < fr->count)
+		numbered_list_splice(&queues->turn, count - 1, fr->empty);
+	fr->empty = count - 1;
+	fr->queues = queues;
+	fr->count = count;
 }
 
 /* Return a queue by its number, from 0. */
@@ -205,6 +233,28 @@ static inline void __flow_queue_wait(struct flow_rounds *fr,
 	fr->used |= BIT_ULL(slot);
 }
 
+/* A queue gets its first packet, and no longer is one of the empty ones. */
+static inline void __flow_queue_fill(struct flow_rounds *fr, struct flow_queue *fq)
+{
+	if (!numbered_list_is_alone(&fq->turn))
+		numbered_list_remove(&fr->queues->turn, &fr->empty, &fq->turn);
+	fr->active++;
+}
+
+/* A queue that left its round has become empty. */
+static inline void __flow_queue_rest(struct flow_rounds *fr, struct flow_queue *fq)
+{
+	if (fr->active == fr->count)
+		numbered_list_begin(&fr->empty, &fq->turn);
+	else
+		numbered_list_append(&fr->queues->turn, fr->empty, &fq->turn);
+	if (unlikely(fq->shared)) {
+		fq->shared = false;
+		fr->shared--;
+	}
+	fr->active--;
+}
+
 static inline void __flow_queue_leave(struct flow_rounds *fr,
 				      struct flow_queue *fq)
 {
@@ -236,16 +286,17 @@ static inline struct sk_buff *__flow_queue_pop(struct flow_queue *fq)
  * @fq: the queue
  * @skb: the packet
  * @quantum: bytes per round
- * @first: the queue is empty
+ *
+ * Return: whether the queue was empty
  */
-static inline void flow_queue_add(struct flow_rounds *fr, struct flow_queue *fq,
-				  struct sk_buff *skb, u32 quantum, bool first)
+static inline bool flow_queue_add(struct flow_rounds *fr, struct flow_queue *fq,
+				  struct sk_buff *skb, u32 quantum)
 {
 	skb->next = NULL;
-	if (!first) {
+	if (fq->head) {
 		fq->tail->next = skb;
 		fq->tail = skb;
-		return;
+		return false;
 	}
 	if (!fr->used)
 		flow_rounds_settle(fr);
@@ -255,8 +306,9 @@ static inline void flow_queue_add(struct flow_rounds *fr, struct flow_queue *fq,
 	}
 	WRITE_ONCE(fq->head, skb);
 	fq->tail = skb;
+	__flow_queue_fill(fr, fq);
 	__flow_queue_wait(fr, fq);
-	fr->active++;
+	return true;
 }
 
 /**
@@ -299,7 +351,7 @@ static inline struct sk_buff *flow_queue_discard(struct flow_rounds *fr,
 	if (!fq->head) {
 		__flow_queue_renew(fr, fq, quantum);
 		__flow_queue_leave(fr, fq);
-		fr->active--;
+		__flow_queue_rest(fr, fq);
 	}
 	return skb;
 }
@@ -383,7 +435,7 @@ static inline struct sk_buff *flow_queue_send(struct flow_rounds *fr,
 	if (fq->head)
 		__flow_queue_wait(fr, fq);
 	else
-		fr->active--;
+		__flow_queue_rest(fr, fq);
 	return skb;
 }
 
@@ -422,7 +474,7 @@ static inline struct flow_queue *flow_rounds_purge(struct flow_rounds *fr,
 	WRITE_ONCE(fq->head, NULL);
 	__flow_queue_renew(fr, fq, quantum);
 	__flow_queue_leave(fr, fq);
-	fr->active--;
+	__flow_queue_rest(fr, fq);
 	return fq;
 }
 

@@ -47,6 +47,17 @@ static inline void numbered_links_init(struct numbered_link *links, u32 count)
 		numbered_link(links, i)->number = i;
 }
 
+/* Make a list of the members from @last down to @first, in this order. */
+static inline void numbered_list_chain(struct numbered_link *links, u32 first, u32 last)
+{
+	u32 i;
+
+	for (i = first; i <= last; i++) {
+		numbered_link(links, i)->next = i > first ? i - 1 : last;
+		numbered_link(links, i)->prev = i < last ? i + 1 : first;
+	}
+}
+
 /* Make a list of one member. */
 static inline void numbered_list_begin(u16 *first, struct numbered_link *link)
 {

@@ -512,25 +512,59 @@ static void a_steady_rate_reads_as_itself(void)
 	unit_ok(got >= 1e9 / LAG && got <= 1e9 + 1000, "1 Gb/s reads as %.0f bit/s", got);
 }
 
-/* The key of a bucket, modulo 2^16; a queue that has sent nothing has the least. */
-static void heat_is_a_logarithm_of_the_throughput(void)
+/* A throughput of up to 2^64 units, most of them small, becomes a level, and later comes back. */
+static void a_level_keeps_a_throughput(void)
 {
-	static struct throughput_index ti;
-	bool same = true, never = true;
-	u64 now = 1;
-	int i;
+	bool placed = true, spent = true, never = true;
+	double worst = 0, error;
+	u32 i, now, later, above;
 
-	init_index(&ti, &(struct queue) {}.score, 1, 100000, now);
 	for (i = 0; i < 100000; i++) {
-		struct queue q = {}, fresh = { .score.half_life = i };
+		struct throughput_score was = {}, is = {}, fresh = {};
 
-		now += unit_random() % (unit_below(100) ? ti.clock.length : 1ULL << 40);
-		count(&ti, &q, 1 + unit_below(1 << (1 + unit_below(30))), now);
-		same &= throughput_score_heat(&q.score) == (u16)(oracle_bucket(&ti, &q) - 1);
-		never &= throughput_score_heat(&fresh.score) == (u16)(16 * i);
+		now = unit_random();
+		later = now + unit_below(70);
+		was.units = (unit_random() | 1ULL << 63) >> unit_below(64);
+		was.half_life = now;
+		fresh.half_life = now;
+		above = flow_level_above(throughput_score_level(&was), later << FLOW_LEVEL_BITS);
+		throughput_score_set(&is, above, later);
+		never &= !flow_level_above(throughput_score_level(&fresh), later << FLOW_LEVEL_BITS);
+		if (later - now >= 64 || was.units >> (later - now) <= 1) {
+			spent &= is.units <= 1;
+			continue;
+		}
+		/* The rest of a unit is lost. */
+		error = fabs(ldexp(is.units, later - now) - was.units);
+		error = fmax(0., error - ldexp(1, later - now)) / was.units;
+		worst = fmax(worst, error);
+		placed &= is.half_life == later &&
+			  is.bucket == __throughput_index_place(is.units, later);
 	}
-	unit_ok(same, "heat grows by 16 per octave and per half-life");
-	unit_ok(never, "a queue that has sent nothing is as cold as a decayed one");
+	unit_ok(worst <= ldexp(1, -19), "a throughput comes back within 2^-19 (2^%.1f)",
+		log2(worst));
+	unit_ok(spent, "one that decayed to one unit comes back as that or less");
+	unit_ok(placed, "and it has the bucket of its throughput");
+	unit_ok(never, "a queue that has sent nothing has level 0");
+}
+
+static void bytes_have_a_level(void)
+{
+	static const u32 constant[] = { 1000, 100000, 100000000 };	/* us */
+	struct throughput_clock clock;
+	double level, want, worst = 0;
+	u32 i, bytes;
+
+	for (i = 0; i < 3000; i++) {
+		bytes = 1 + unit_below(1 << (1 + unit_below(20)));
+		throughput_clock_init(&clock, constant[i % 3], 1);
+		level = throughput_level_of(&clock, bytes);
+		/* bytes / T, in units. The bits after the highest one are linear. */
+		want = log2(bytes / (constant[i % 3] * 1e-6) / UNIT);
+		want = floor(want) + exp2(want - floor(want)) - 1;
+		worst = fmax(worst, fabs(level / (1 << FLOW_LEVEL_BITS) - want));
+	}
+	unit_ok(worst <= 1e-5, "bytes have the level of their throughput, within %.7f", worst);
 }
 
 /* In units, rounded; in the index it is where a queue that sent so little is. */
@@ -553,7 +587,7 @@ static void a_cut_takes_its_part(void)
 		want = units - ldexp(units, -32) * part;
 		throughput_score_cut(&q.score, part);
 		left &= fabs(q.score.units - want) <= 1 + ldexp(units, -40);
-		placed &= throughput_score_heat(&q.score) == (u16)(oracle_bucket(&ti, &q) - 1);
+		placed &= q.score.bucket == (u32)(oracle_bucket(&ti, &q) - 1) % 1024;
 		q.score.units = 1;
 		throughput_score_cut(&q.score, U32_MAX);
 		throughput_score_cut(&q.score, U32_MAX);
@@ -647,7 +681,8 @@ UNIT_TESTS
 	a_queue_long_silent_stays_spent();
 	a_time_before_the_last_one_is_the_last_one();
 	a_steady_rate_reads_as_itself();
-	heat_is_a_logarithm_of_the_throughput();
+	a_level_keeps_a_throughput();
+	bytes_have_a_level();
 	a_cut_takes_its_part();
 	packets_without_bytes_add_nothing();
 	a_score_saturates();

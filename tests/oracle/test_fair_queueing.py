@@ -295,28 +295,32 @@ def test_800_flows_that_wait_hardly_share_1024_queues(kind: str) -> None:
     assert abs(queues_in_use("noavoid_collisions") - 555) < 40
 
 
-def queue_of(w: World, flow: int) -> int:
-    """Return the class of a flow; no packet is queued before or after."""
+def throughput_of(w: World, flow: int) -> int:
+    """Send a packet of a flow, and return the flow's throughput before it left."""
     w.enqueue(flow=flow, len=MTU)
     (number,) = w.classes()
+    throughput: int = w.named(minor=number)["throughput"]
     w.dequeue(1)
     w.advance(1000)
-    return number
+    return throughput
 
 
-def test_short_flows_do_not_take_the_queues_of_long_ones() -> None:
+def test_short_flows_do_not_push_out_long_ones() -> None:
     """16 flows send 20 packets a round in 64 queues, then 200 new flows send one packet each.
 
-    A new flow takes the coldest queue: 200 packets in 48 queues are four a queue.
+    The 64 queues have 256 entries of flows. So what a flow loses or inherits is a packet at most
+    for each round that 200 packets of new flows need for 240 entries.
     """
-    with World("tdrr", "limit 1000 flows 64") as w:
-        queues = [queue_of(w, flow) for flow in range(16)]
-        assert len(set(queues)) == 16
+    with World("tdrr", "limit 1000 flows 64 time_constant 100s") as w:
         for new in range(20):
             for _ in range(20):
-                assert [queue_of(w, flow) for flow in range(16)] == queues
+                for flow in range(16):
+                    throughput_of(w, flow)
             for flow in range(200):
-                queue_of(w, 1000 + 200 * new + flow)
+                throughput_of(w, 1000 + 200 * new + flow)
+        packet = 8 * MTU / 100
+        sent = [throughput_of(w, flow) / packet for flow in range(16)]
+        assert all(400 * 0.99 <= packets <= 400 + 20 for packets in sent)
 
 
 @every_order
@@ -578,7 +582,7 @@ def test_failed_init_leaks_nothing(kind: str) -> None:
             for which in range(1, 6):
                 w.fail_alloc(which)
                 failed += bool(w.do(way))
-        assert failed >= 4
+        assert failed >= 2
 
 
 @every_kind

@@ -185,8 +185,8 @@ def test_flows_that_wait_get_more_queues(kind: str, fails: int) -> None:
 
 @every_kind
 def test_queues_stay_as_they_are_unless_flows_share(kind: str) -> None:
-    """A plain hash, or a few flows, or a number that is no multiple of 8."""
-    for options, flows in (("noavoid_collisions", 1000), ("", 200), ("flows 500", 2000)):
+    """A plain hash, or as many flows as queues."""
+    for options, flows in (("noavoid_collisions", 1000), ("", 1000), ("flows 500", 490)):
         with World(kind, f"limit 5000 {options}") as w:
             w.do("o 1")
             before = w.named()["flows"]
@@ -326,7 +326,7 @@ def short_flows(w: World, first: int, number: int = 200) -> None:
 
 @pytest.mark.parametrize("fails", [0, 1])
 def test_throughput_of_a_flow_is_remembered_while_others_have_its_queue(fails: int) -> None:
-    """The records come with the first flow that loses its queue, and later if memory was short."""
+    """The table gets larger when flows are forgotten, and later if memory was short."""
     with World("tdrr", "limit 10 flows 8 time_constant 10s") as w:
         w.do("o 1")
         assert w.named()["records"] == 0
@@ -335,8 +335,8 @@ def test_throughput_of_a_flow_is_remembered_while_others_have_its_queue(fails: i
         short_flows(w, 100)
         w.fail_alloc(0)
         short_flows(w, 300)
-        # The first table has 2 records per queue. For 200 flows it is too small.
-        assert w.named()["records"] == 64 * 8
+        # The first table has 4 records per queue, and the second one 64. 401 flows had a queue.
+        assert 350 <= w.named()["records"] <= 401 - 8
         before = measured(w, 1, 50)
         recalled = w.named()["recalled"]
         short_flows(w, 500)
@@ -372,7 +372,8 @@ def test_a_flood_of_short_flows_does_not_push_out_long_ones() -> None:
             for flow in range(256):
                 measured(w, flow)
         short_flows(w, 10_000, 25_600)
-        assert w.named()["records"] == 65_536
+        # Of 28 856 flows, some have shared a set of eight records with too many others.
+        assert w.named()["records"] >= 20_000
         rates = [measured(w, flow) for flow in range(256)]
         # Those that inherited a packet when there were no records yet have one more.
         assert max(rates) - min(rates) <= 1.01 * 8 * MTU / 100

@@ -63,6 +63,7 @@ def test_header_in_userspace(source: Path, tmp_path: Path) -> None:
             "-fsanitize=address,undefined",
             "-fno-sanitize-recover=all",
             f"-I{UNIT / 'shim'}",
+            f"-I{UNIT / 'packets'}",
             f"-I{TOP / 'include'}",
             f"-I{UNIT}",
             source,

@@ -64,6 +64,7 @@
 #include <linux/kernel.h>
 #include <linux/math64.h>
 #include <linux/types.h>
+#include <aqm/flow_level.h>
 #include <aqm/numbered_list.h>
 
 #define THROUGHPUT_MIN_TIME_CONSTANT	1000U		/* us */
@@ -306,19 +307,44 @@ static inline u32 throughput_index_bucket(const struct throughput_index *ti,
 }
 
 /**
- * throughput_score_heat() - the logarithm of a score, to compare scores by
+ * throughput_score_level() - the logarithm of a score, for <aqm/flow_table.h>
  * @score: the score
  *
- * Return: the octave of units * 2^half_life and the four bits that follow, modulo
- * 2^16. A score that is spent at the beginning of half-life h has 16 h or less.
+ * Return: the octave of units * 2^half_life, modulo 2^12, and the FLOW_LEVEL_BITS bits
+ * that follow its highest one. So it is at most 2^-19 too low.
  */
-static inline u16 throughput_score_heat(const struct throughput_score *score)
+static inline u32 throughput_score_level(const struct throughput_score *score)
 {
-	u16 least = score->half_life * THROUGHPUT_INDEX_STEPS;
+	u32 top;
 
 	if (!score->units)
-		return least;
-	return least + ((u16)(score->bucket - least) & (THROUGHPUT_INDEX_SPENT - 1));
+		return score->half_life << FLOW_LEVEL_BITS;
+	top = fls64(score->units) - 1;
+	return (score->half_life + top) << FLOW_LEVEL_BITS |
+	       (u32)(score->units << (63 - top) << 1 >> (64 - FLOW_LEVEL_BITS));
+}
+
+/* Return how far the level of @bytes, sent at the start of a half-life, is above one unit. */
+static inline u32 throughput_level_of(const struct throughput_clock *clock, u32 bytes)
+{
+	struct throughput_score score = {
+		.units = mul_u64_u32_shr(clock->per_byte, bytes, 40 - THROUGHPUT_UNIT_SHIFT),
+	};
+
+	return throughput_score_level(&score);
+}
+
+/* Set a score that is not in the index to a level above that of one unit. */
+static inline void throughput_score_set(struct throughput_score *score, u32 above,
+					u32 half_life)
+{
+	u64 digits = BIT_ULL(FLOW_LEVEL_BITS) | (above & (BIT(FLOW_LEVEL_BITS) - 1));
+
+	score->half_life = half_life;
+	score->units = above ? digits << (63 - FLOW_LEVEL_BITS) >>
+			       (63 - (above >> FLOW_LEVEL_BITS)) : 0;
+	if (score->units)
+		score->bucket = __throughput_index_place(score->units, half_life);
 }
 
 /* Empty the index. */

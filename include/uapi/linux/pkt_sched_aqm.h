@@ -211,7 +211,7 @@ enum {
 	_(x, K##_FLOWS, flows, NUMBER, "queues", 1, 65536, 1024, \
 	  "number of queues to begin with, and classes; cannot be changed") \
 	_(x, K##_AVOID_COLLISIONS, avoid_collisions, FLAG, "", 0, 1, 1, \
-	  "give a new flow an empty queue, and add queues if too few are empty; not if flows is no multiple of 8") \
+	  "give each flow a separate queue, and add queues if too few are empty") \
 	_(x, K##_QUANTUM, quantum, BYTES, "", 256, 1048576, TC_AQM_DERIVED, \
 	  "bytes per queue and round; auto: the MTU plus the link-layer header") \
 	TC_AQM_BANDWIDTH_OPTION(_, x, K) \

@@ -52,7 +52,7 @@ enum {
 	_(x, __u64, expected_delay, NS, "", "the backlog at that rate") \
 	_(x, __u64, recalled, EVENTS, "flows", \
 	  "got a queue and the throughput that they had with an earlier one") \
-	_(x, __u64, records, COUNT, "", "of flows without a queue, at most")
+	_(x, __u64, records, COUNT, "", "of flows without a queue, to give their throughput back")
 
 struct tc_tdrr_qdisc_stats {
 	TC_TDRR_QDISC_STATS(TC_AQM_MEMBER, 0)

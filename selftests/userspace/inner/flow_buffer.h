@@ -12,18 +12,46 @@ static bool inner_is_linked(struct numbered_link *links, u32 number)
 	       number;
 }
 
-/* Whether a flow with this hash may have this queue: one of its sets has it. */
-static bool inner_is_way_of(const struct flow_buffer *b, u32 hash, u32 number)
+/*
+ * Whether a flow with this hash may have packets in this queue: it is the flow's own, or
+ * the flow has none and shares the one that its tag names.
+ */
+static bool inner_is_table_of(const struct flow_buffer *b, u32 hash, u32 number)
 {
-	u32 first = flow_mix(hash, b->salt);
-	u32 second = flow_mix(first, b->salt);
-	u32 third = flow_mix(second, b->salt);
-	u32 sets = b->named / 8, more = b->ways.more;
+	u32 tag = flow_mix(hash, b->salt), way, value;
+	const struct flow_set *set = &b->table.set[(u64)tag * b->table.sets >> 32];
 
-	return number / 8 == flow_spread(hash, b->salt, sets) ||
-	       number / 8 == (u64)second * sets >> 32 ||
-	       (more && number / 8 == sets + ((u64)third * more >> 32)) ||
-	       (more && number / 8 == sets + ((u64)flow_mix(third, b->salt) * more >> 32));
+	for (way = 0; way < 8; way++) {
+		value = set->value[way];
+		if (set->tag[way] == tag && value & FLOW_HAS_QUEUE)
+			return (value & FLOW_QUEUE) == number;
+	}
+	return number == (u64)tag * b->named >> 32 &&
+	       flow_rounds_queue(&b->rounds, number)->shared;
+}
+
+/* A flow that has its own queue is the only one that has. The empty queues are in a list. */
+static void inner_table(const struct flow_buffer *b)
+{
+	u32 entry, value, number, empty = 0;
+	const struct flow_queue *fq;
+
+	for (entry = 0; entry < 8 * b->table.sets; entry++) {
+		value = *flow_table_value(&b->table, entry);
+		if (!(value & FLOW_HAS_QUEUE))
+			continue;
+		inner_must((value & FLOW_QUEUE) < b->flows);
+		inner_must(flow_rounds_queue(&b->rounds, value & FLOW_QUEUE)->owner == entry);
+	}
+	number = b->rounds.empty;
+	while (b->rounds.queues && empty < b->flows - b->rounds.active) {
+		fq = flow_rounds_queue(&b->rounds, number);
+		inner_must(!fq->head && !fq->shared);
+		inner_must(inner_is_linked(&b->rounds.queues->turn, number));
+		number = fq->turn.next;
+		empty++;
+	}
+	inner_must(!empty || number == b->rounds.empty);
 }
 
 /*
@@ -37,9 +65,9 @@ static bool inner_was_changed(const struct Qdisc *sch, const struct flow_buffer 
 	static bool avoided, changed;
 
 	changed = sch->q.qlen && sch == seen &&
-		  (changed || avoided != !!b->ways.sets);
+		  (changed || avoided != b->avoid_collisions);
 	seen = sch;
-	avoided = !!b->ways.sets;
+	avoided = b->avoid_collisions;
 	return changed;
 }
 
@@ -49,8 +77,7 @@ static bool inner_is_queue_of(const struct flow_buffer *b, struct sk_buff *skb,
 {
 	bool hashed = number == flow_spread(skb_get_hash(skb), b->salt,
 					    b->flows);
-	bool way = b->named % 8 == 0 &&
-		   inner_is_way_of(b, skb_get_hash(skb), number);
+	bool table = inner_is_table_of(b, skb_get_hash(skb), number);
 	u32 named = 0;
 
 	if (skb->handle && TC_H_MAJ(skb->priority) == skb->handle &&
@@ -61,8 +88,8 @@ static bool inner_is_queue_of(const struct flow_buffer *b, struct sk_buff *skb,
 	if (named)
 		return number == named - 1;
 	if (changed)
-		return hashed || way;
-	return !b->ways.sets ? hashed : way;
+		return hashed || table;
+	return b->avoid_collisions ? table : hashed;
 }
 
 /* One queue that holds packets: @flow adds what its discipline knows of it. */
@@ -76,7 +103,7 @@ static void inner_rounds(struct Qdisc *sch,
 	struct inner all = {}, in;
 	struct sk_buff *skb;
 	bool changed = inner_was_changed(sch, b);
-	u32 slot, number, active = 0;
+	u32 slot, number, active = 0, shared = 0;
 
 	for (slot = 0; slot < FLOW_ROUNDS; slot++) {
 		if (!(fr->used & BIT_ULL(slot)))
@@ -86,6 +113,7 @@ static void inner_rounds(struct Qdisc *sch,
 			inner_must(number < b->flows);
 			fq = flow_rounds_queue(fr, number);
 			active++;
+			shared += fq->shared;
 			inner_must(active <= b->flows);
 			/* A restart reaches a queue when it is looked at next. */
 			if (fq->round < fr->restarted)
@@ -94,7 +122,6 @@ static void inner_rounds(struct Qdisc *sch,
 				inner_must(fq->round - fr->round < FLOW_ROUNDS &&
 					   fq->round % FLOW_ROUNDS == slot);
 			inner_must(fq->head);
-			inner_must(flow_ways_is_busy(&b->ways, number));
 			inner_must(fq->credit);
 			inner_must(fq->credit <= max(b->quantum, fr->least) ||
 				   fq->round < fr->restarted);
@@ -113,9 +140,9 @@ static void inner_rounds(struct Qdisc *sch,
 		} while (number != fr->slots[slot]);
 	}
 	inner_must(active == fr->active);
-	for (number = 0, active = 0; number < b->flows; number++)
-		active += flow_ways_is_busy(&b->ways, number);
-	inner_must(active == fr->active);
+	inner_must(fr->count == b->flows);
+	inner_must(fr->shared == shared);
+	inner_table(b);
 	inner_check_totals(&all, sch);
 	inner_must(all.segments <= b->queue.limit || all.qlen == 1);
 }

@@ -17,8 +17,6 @@ void userspace_inner(struct Qdisc *sch, bool deep)
 	u32 i, number, listed = 0;
 
 	inner_rounds(sch, flow_is_consistent);
-	inner_must(q->buffer.ways.heated == !q->vars.memory.sets);
-	inner_must(!q->vars.memory.sets == !q->vars.memory.set);
 	for (i = 0; i <= THROUGHPUT_INDEX_SPENT; i++) {
 		if (!(ti->steps[i / 16] & BIT(i % 16)))
 			continue;

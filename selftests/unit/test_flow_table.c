@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Compare flow_table with its rule: which queue a flow gets, and which flow is forgotten. */
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include <aqm/flow_spread.h>
+#include <aqm/flow_table.h>
+
+#include "../../frame/flow_table.c"
+#include "unit.h"
+
+#define QUEUES	1024
+#define SETS	(QUEUES / 2)
+#define MORE	8
+#define FLOWS	20000
+
+/* A queue, with the level that tdrr would have for its flow. */
+struct queue {
+	struct flow_queue	fq;
+	u32			level;
+	u8			rest[64 - sizeof(struct flow_queue) - 8];
+};
+
+static struct queue queues[QUEUES * MORE];
+static struct flow_set small[SETS], large[SETS * MORE];
+static struct sk_buff packets[FLOWS];
+static struct flow_rounds fr;
+static struct flow_table ft;
+static u32 half_life, salt;
+
+static u32 level_of(const struct flow_queue *fq)
+{
+	return container_of(fq, struct queue, fq)->level;
+}
+
+static void begin(u32 count)
+{
+	static_assert(sizeof(struct queue) == 64);
+
+	memset(queues, 0, sizeof(queues));
+	memset(small, 0, sizeof(small));
+	memset(large, 0, sizeof(large));
+	numbered_links_init(&queues->fq.turn, count);
+	numbered_list_chain(&queues->fq.turn, 0, count - 1);
+	flow_rounds_init(&fr);
+	flow_rounds_begin(&fr, &queues->fq, count);
+	half_life = 0;
+	ft = (struct flow_table) { .half_life = &half_life, .level = level_of, .useful = U32_MAX };
+	flow_table_begin(&ft, small, count / 2, count);
+	salt = unit_random() | 1;
+}
+
+/* Find a flow's queue as flow_buffer_hash() and tdrr_claimed() do. */
+static u32 find(u32 flow)
+{
+	u32 tag = flow_mix(1 + flow, salt), number = flow_table_own(&ft, tag);
+
+	if (number == FLOW_NONE)
+		number = flow_table_search(&ft, &fr, tag);
+	if (ft.claimed != FLOW_NONE) {
+		flow_table_keep(&ft, queues[number].level);
+		queues[number].level = (half_life << FLOW_LEVEL_BITS) + ft.above;
+	}
+	return number;
+}
+
+/* Queue a packet of a flow. Return: its queue */
+static u32 arrive(u32 flow, struct sk_buff *skb)
+{
+	u32 number = find(flow);
+
+	skb->len = 1000;
+	if (flow_queue_add(&fr, &queues[number].fq, skb, 1514))
+		flow_table_filled(&ft, &fr, &queues[number].fq);
+	return number;
+}
+
+static struct sk_buff *depart(void)
+{
+	struct flow_queue *fq = flow_rounds_next(&fr);
+
+	return fq ? flow_queue_send(&fr, fq, 1514) : NULL;
+}
+
+/* Let a flow have its packet and its queue for a moment, with a level. Return: the level before */
+static u32 pass(u32 flow, u32 level)
+{
+	u32 number = arrive(flow, packets), before = queues[number].level;
+
+	queues[number].level = level;
+	depart();
+	return before;
+}
+
+static void flows_that_wait_do_not_share(void)
+{
+	static const u32 flows[] = { 100, 800, 1000, 1024 }, most[] = { 0, 1, 2, 8 };
+	u32 i, flow, shared;
+
+	for (i = 0; i < ARRAY_SIZE(flows); i++) {
+		begin(QUEUES);
+		for (flow = 0, shared = 0; flow < flows[i]; flow++) {
+			arrive(flow, &packets[flow]);
+			shared += ft.joined != FLOW_NONE;
+		}
+		unit_ok(shared <= most[i], "%u of %u flows share %u queues", shared, flows[i], QUEUES);
+		unit_ok(fr.active >= flows[i] - shared, "and %u queues hold packets", fr.active);
+	}
+}
+
+/*
+ * Flows come and go, up to three times as many as queues, and the table grows twice. A
+ * flow that has a packet queued gets the queue in which it is.
+ */
+static void packets_of_a_flow_stay_in_one_queue(void)
+{
+	static u32 waiting[FLOWS], place[FLOWS], flow_of[FLOWS];
+	u32 round, flow, number, step, moved = 0, shared = 0;
+	struct sk_buff *skb;
+	struct queue *grown;
+
+	for (round = 0; round < 20; round++) {
+		u32 queued = 0, next = 0;
+
+		begin(64);
+		memset(waiting, 0, sizeof(waiting));
+		for (step = 0; step < 15000; step++) {
+			if (step == 5000)
+				flow_table_grow(&ft, &fr, large, 64 * MORE / 2);
+			if (step == 10000) {
+				grown = calloc(64 * MORE, sizeof(*grown));
+				memcpy(grown, queues, 64 * sizeof(*grown));
+				numbered_links_init(&grown->fq.turn, 64 * MORE);
+				numbered_list_chain(&grown->fq.turn, 64, 64 * MORE - 1);
+				flow_rounds_more(&fr, &grown->fq, 64 * MORE);
+				memcpy(queues, grown, 64 * MORE * sizeof(*grown));
+				fr.queues = &queues->fq;
+				free(grown);
+			}
+			flow = unit_below(unit_below(2) ? 20 : 192);
+			if (queued < 150 + unit_below(100)) {
+				number = arrive(flow, &packets[next]);
+				moved += waiting[flow] && place[flow] != number;
+				shared += ft.joined != FLOW_NONE;
+				place[flow] = number;
+				flow_of[next++ % FLOWS] = flow;
+				waiting[flow]++;
+				queued++;
+				continue;
+			}
+			skb = depart();
+			waiting[flow_of[skb - packets]]--;
+			queued--;
+		}
+	}
+	unit_ok(!moved, "%u packets went into another queue than one of their flow before", moved);
+	unit_ok(shared > 1000, "and %u arrivals shared a queue", shared);
+}
+
+static void a_flow_keeps_its_queue_while_few_others_come(void)
+{
+	u32 round, flow, had[500], moved = 0;
+
+	begin(QUEUES);
+	for (round = 0; round < 20; round++)
+		for (flow = 0; flow < ARRAY_SIZE(had); flow++) {
+			u32 number = arrive(flow, packets);
+
+			moved += round && had[flow] != number;
+			had[flow] = number;
+			depart();
+		}
+	unit_ok(!moved, "%zu flows moved %u times in 20 rounds", ARRAY_SIZE(had), moved);
+}
+
+/* Queues that no flow has had come first, by the tag if possible; then the one empty longest. */
+static void the_queue_that_was_empty_for_longest_is_next(void)
+{
+	u32 flow, number, tag, named = 0, lost = 0;
+
+	begin(QUEUES);
+	for (flow = 0; flow < QUEUES / 2; flow++) {
+		tag = flow_mix(1 + flow, salt);
+		number = arrive(flow, packets);
+		named += number == ((u64)tag * (QUEUES / 8) >> 32) * 8 + tag % 8;
+		lost += ft.left != FLOW_NONE && ft.claimed != FLOW_NONE;
+		depart();
+	}
+	/* 512 balls in 1024 bins: 403 fall into an empty one, and the others next to it. */
+	unit_ok(named > 360 && named < 440, "%u of 512 flows have the queue that their tag names",
+		named);
+	unit_ok(!lost, "no flow loses its queue while there are new ones (%u did)", lost);
+	for (number = 0; number < QUEUES; number++) {
+		flow_queue_add(&fr, &queues[number * 5 % QUEUES].fq, packets, 1514);
+		depart();
+	}
+	ft.fresh = 0;
+	number = find(5000);
+	unit_ok(number == 0, "then a flow gets the queue that was empty for longest (%u)", number);
+}
+
+static void a_level_comes_back(void)
+{
+	u32 flow, wrong = 0, recalled;
+
+	begin(QUEUES);
+	for (flow = 0; flow < 200; flow++)
+		pass(flow, (20U << FLOW_LEVEL_BITS) + 1000 * flow);
+	for (flow = 1000; flow < 1000 + 2 * QUEUES; flow++)
+		pass(flow, 1U << FLOW_LEVEL_BITS);
+	recalled = ft.recalled;
+	half_life = 4;
+	for (flow = 0; flow < 200; flow++)
+		wrong += pass(flow, 0) != (20U << FLOW_LEVEL_BITS) + 1000 * flow;
+	unit_ok(!wrong, "%u of 200 flows got another level than theirs", wrong);
+	unit_ok(ft.recalled == recalled + 200, "and it is counted (%llu)", ft.recalled - recalled);
+}
+
+/* One set, all of whose flows have left their queues. */
+static void a_new_flow_takes_the_lowest_level(void)
+{
+	u32 round, i, wrong = 0, inherited = 0;
+
+	for (round = 0; round < 2000; round++) {
+		u32 lowest = U32_MAX, which = 0, level[FLOW_WAYS], tag = unit_random() | 1;
+		struct flow_set *set;
+
+		begin(QUEUES);
+		half_life = unit_random() % 4096;
+		set = &small[(u64)tag * SETS >> 32];
+		for (i = 0; i < FLOW_WAYS; i++) {
+			/* Some have decayed, and some ways are free. */
+			level[i] = unit_below(4) ? unit_below(60 << FLOW_LEVEL_BITS) : 0;
+			set->tag[i] = unit_below(50) ? tag + 2 + i : 0;
+			set->value[i] = ((half_life << FLOW_LEVEL_BITS) + level[i] -
+					 (level[i] ? 0 : unit_below(1000))) & 0x7fffffff;
+			if (!set->tag[i])
+				level[i] = 0;
+			if (level[i] < lowest)
+				which = i;
+			lowest = min(lowest, level[i]);
+		}
+		flow_table_search(&ft, &fr, tag);
+		inherited += ft.above != lowest;
+		for (i = 0; i < FLOW_WAYS; i++)
+			which = set->tag[i] == tag ? i : which;
+		wrong += level[which] != lowest || set->tag[which] != tag;
+	}
+	unit_ok(!wrong, "a new flow takes the entry of the lowest level (%u did not)", wrong);
+	unit_ok(!inherited, "and starts with this level (%u did not)", inherited);
+}
+
+/* Long flows sent much, and a hundred times as many short ones little. */
+static void short_flows_do_not_push_out_long_ones(void)
+{
+	u32 flow, kept = 0;
+
+	begin(QUEUES);
+	for (flow = 0; flow < 256; flow++)
+		pass(flow, 40U << FLOW_LEVEL_BITS);
+	for (flow = 1000; flow < 1000 + 25600; flow++)
+		pass(flow, 30U << FLOW_LEVEL_BITS);
+	for (flow = 0; flow < 256; flow++)
+		kept += pass(flow, 0) == 40U << FLOW_LEVEL_BITS;
+	/* 512 sets: that nine of 256 long flows share one has a chance of 2e-6. */
+	unit_ok(kept == 256, "%u of 256 long flows are remembered after 25600 short ones", kept);
+}
+
+/* Set after set fills: as many flows as entries have packets. */
+static void flows_of_a_full_set_share(void)
+{
+	u32 flow, wrong = 0, tag = 12345;
+
+	begin(QUEUES);
+	for (flow = 0; flow < 12; flow++) {
+		u32 number = flow_table_search(&ft, &fr, tag + flow);
+
+		wrong += (ft.joined != FLOW_NONE) != (flow >= FLOW_WAYS);
+		if (flow >= FLOW_WAYS)
+			wrong += number != (u64)(tag + flow) * QUEUES >> 32;
+		if (flow_queue_add(&fr, &queues[number].fq, &packets[flow], 1514))
+			flow_table_filled(&ft, &fr, &queues[number].fq);
+	}
+	unit_ok(!wrong, "a ninth flow of a set shares the queue that its tag names");
+}
+
+static void a_larger_table_has_the_same_flows(void)
+{
+	static u32 had[600];
+	u32 flow, moved = 0, lost = 0, before = 0;
+
+	begin(QUEUES);
+	for (flow = 1000; flow < 2600; flow++)
+		pass(flow, (30U << FLOW_LEVEL_BITS) + flow);
+	for (flow = 0; flow < ARRAY_SIZE(had); flow++)
+		had[flow] = arrive(flow, &packets[flow]);
+	flow_table_grow(&ft, &fr, large, SETS * MORE);
+	for (flow = 0; flow < ARRAY_SIZE(had); flow++)
+		moved += find(flow) != had[flow];
+	unit_ok(!moved, "%u of %zu flows with packets moved", moved, ARRAY_SIZE(had));
+	for (flow = 1000; flow < 2600; flow++)
+		before += pass(flow, 0) != (30U << FLOW_LEVEL_BITS) + flow;
+	/* 4096 entries for 2200 flows: a few sets had more than eight. */
+	unit_ok(before <= 60, "%u of 1600 flows without packets lost their level", before);
+	for (flow = 0; flow < 8 * QUEUES; flow++)
+		lost += queues[flow % QUEUES].fq.owner >= 8 * SETS * MORE;
+	unit_ok(!lost, "owners are entries of the larger table");
+}
+
+static void a_table_is_too_small_if_useful_levels_are_lost(void)
+{
+	u32 flow, wanted = 0;
+
+	begin(64);
+	ft.useful = 10U << FLOW_LEVEL_BITS;
+	for (flow = 0; flow < 5000; flow++) {
+		pass(flow, 9U << FLOW_LEVEL_BITS);
+		wanted += ft.wants;
+	}
+	unit_ok(!wanted, "levels that are not useful are not missed");
+	for (flow = 5000; flow < 10000 && !ft.wants; flow++)
+		pass(flow, 11U << FLOW_LEVEL_BITS);
+	unit_ok(ft.wants == FLOW_WANTS_ENTRIES && flow > 5000 + 64,
+		"useful ones are, %u flows after the table was full", flow - 5000);
+	ft.wants = 0;
+	for (flow = 10000; flow < 10500; flow++) {
+		half_life += 17;
+		pass(flow, (half_life + 11U) << FLOW_LEVEL_BITS);
+	}
+	unit_ok(!ft.wants, "a few losses in a long time are not");
+}
+
+static void more_queues_are_wanted_if_flows_share(void)
+{
+	u32 flow, wanted = 0;
+
+	begin(64);
+	for (flow = 0; flow < 60; flow++)
+		arrive(flow, &packets[flow]);
+	unit_ok(!(ft.wants & FLOW_WANTS_QUEUES), "60 flows do not want more than 64 queues");
+	for (; flow < 100; flow++) {
+		arrive(flow, &packets[flow]);
+		wanted += !!(ft.wants & FLOW_WANTS_QUEUES);
+	}
+	unit_ok(wanted > 20, "100 flows do");
+}
+
+UNIT_TESTS
+{
+	flows_that_wait_do_not_share();
+	packets_of_a_flow_stay_in_one_queue();
+	a_flow_keeps_its_queue_while_few_others_come();
+	the_queue_that_was_empty_for_longest_is_next();
+	a_level_comes_back();
+	a_new_flow_takes_the_lowest_level();
+	short_flows_do_not_push_out_long_ones();
+	flows_of_a_full_set_share();
+	a_larger_table_has_the_same_flows();
+	a_table_is_too_small_if_useful_levels_are_lost();
+	more_queues_are_wanted_if_flows_share();
+}
