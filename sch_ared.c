@@ -70,10 +70,12 @@ AQM_STATS_ARE_WHOLE(struct tc_ared_qdisc_stats, TC_ARED_QDISC_STATS);
  * struct ared_vars - state of the datapath; under the qdisc lock
  * @red: the average, and max_p
  * @random: generator for the decisions about arrivals
+ * @adapt_from: jiffy before which max_p does not change
  */
 struct ared_vars {
 	struct gentle_red_vars	red;
 	struct seeded_random	random;
+	unsigned long		adapt_from;
 };
 
 struct ared_sched_data {
@@ -82,6 +84,22 @@ struct ared_sched_data {
 	struct ared_vars		vars;
 	struct gentle_red_stats		adapted;	/* steps of max_p */
 };
+
+/*
+ * Adapt max_p if it is due. Jiffies tell when that may be, because the clock costs a
+ * quarter of all that happens to a packet. Two of them are for a tick that is late.
+ */
+static void ared_adapt(struct ared_sched_data *q)
+{
+	struct ared_vars *v = &q->vars;
+	u64 now;
+
+	if (likely(time_before(jiffies, v->adapt_from)))
+		return;
+	now = ktime_get_ns();
+	gentle_red_adapt(&q->params.red, &v->red, &q->adapted, now);
+	v->adapt_from = jiffies + nsecs_to_jiffies(v->red.adapt_at - now) - 2;
+}
 
 /* Queue, mark or drop an arrival, or one segment of it. */
 static __always_inline int ared_arrival(struct sk_buff *skb, struct Qdisc *sch,
@@ -92,19 +110,18 @@ static __always_inline int ared_arrival(struct sk_buff *skb, struct Qdisc *sch,
 	const struct ared_params *p = &q->params;
 	enum congestion_signal signal;
 	struct ared_vars *v = &q->vars;
-	u64 now = ktime_get_ns();
 	bool forced;
 	int lost;
 
-	gentle_red_arrival(&p->red, &v->red, &q->adapted,
-			   q->queue.segments, now);
+	red_queue_arrival(&p->red, &v->red, q->queue.segments);
+	ared_adapt(q);
 	signal = red_queue_signal(sch, skb, &p->red, &v->red, &v->random,
 				  &p->signal, &forced);
 	lost = plain_fifo_try_drop(sch, skb, packets, signal, forced,
 				   to_free);
 	if (unlikely(lost))
 		return lost;
-	return plain_fifo_add(sch, skb, packets, now);
+	return plain_fifo_add(sch, skb, packets, 0);
 }
 
 /* A packet has left the queue. If none is left, idle time begins. */
@@ -153,6 +170,7 @@ static void ared_reset(struct Qdisc *sch)
 
 	plain_fifo_reset(sch);
 	gentle_red_init(&q->vars.red, &q->params.red, ktime_get_ns());
+	q->vars.adapt_from = jiffies;
 }
 
 /*
@@ -272,6 +290,7 @@ static int ared_init(struct Qdisc *sch, struct nlattr *opt,
 
 	aqm_set(sch, &p->given, p->bandwidth, p->limit, p->memory_limit);
 	gentle_red_init(&q->vars.red, &p->red, ktime_get_ns());
+	q->vars.adapt_from = jiffies;
 	seeded_random_init(&q->vars.random, p->seed);
 	return aqm_start(sch, extack);
 }

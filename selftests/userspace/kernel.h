@@ -222,6 +222,9 @@ struct mutex { bool locked; };
 /* ---- work, done after an operation, when it is due ---- */
 
 #define HZ			1000
+#define jiffies			((unsigned long)(ktime_get_ns() / (NSEC_PER_SEC / HZ)))
+#define time_before(a, b)	((long)((a) - (b)) < 0)
+#define nsecs_to_jiffies(ns)	((ns) / (NSEC_PER_SEC / HZ))
 
 struct work_struct {
 	void (*func)(struct work_struct *work);
