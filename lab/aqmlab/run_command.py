@@ -228,8 +228,10 @@ def _run(args: argparse.Namespace) -> None:
         raise UserError("--qdisc: nothing given, needs a kind, as in --qdisc 'pfifo limit 200'")
     settings = Settings(resolve(found.params, args.set), args.qdisc, args.seed, clock)
     recipe, facts = compose(found, settings, programs.parse(args.exec))
-    if recipe.traces and args.here:
-        raise UserError("trace: needs the lab, so leave out --here")
+    if recipe.starts and args.here:
+        raise UserError(
+            "a link that follows a trace, or sends packets together, needs the lab: no --here"
+        )
     for path in args.module:
         _checked(outside.check, path)
     congestion_control.check(recipe, here=args.here, modules=args.module)

@@ -8,7 +8,12 @@
  * leaves the link after the piece's delay, but never before an earlier packet.
  * Capacity that no packet uses is lost.
  *
- * A change adds pieces, or sets the time at which the first piece begins.
+ * A link can send frames of several packets, as Wi-Fi does (A-MPDU). When it is
+ * free, it takes all packets that the child has, up to the size of a frame. They
+ * leave together when the link has carried the bytes of all of them.
+ *
+ * A change adds pieces, or sets the time at which the first piece begins, or the
+ * packets of a frame.
  */
 #include <linux/math64.h>
 #include <linux/module.h>
@@ -19,6 +24,7 @@ enum {
 	TCA_TRACELINK_UNSPEC,
 	TCA_TRACELINK_PIECES,	/* struct trace_piece[] */
 	TCA_TRACELINK_START,	/* u64, ns of CLOCK_MONOTONIC */
+	TCA_TRACELINK_AGGREGATE,	/* u32, packets of a frame */
 	__TCA_TRACELINK_MAX
 };
 
@@ -40,6 +46,8 @@ struct tracelink_sched_data {
 	u64 capacity;			/* bytes, of all pieces before it */
 	u64 used;			/* bytes of the capacity, sent or lost */
 	bool idle;
+	u32 aggregate;		/* at most, in a frame */
+	struct qdisc_skb_head frame;	/* packets that the link is sending */
 	struct qdisc_skb_head sent;	/* packets whose delay has not passed */
 };
 
@@ -106,6 +114,43 @@ static int tracelink_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	return NET_XMIT_SUCCESS;
 }
 
+static void send(struct tracelink_sched_data *q, struct sk_buff *skb, u64 now)
+{
+	tracelink_skb_cb(skb)->leave_ns =
+		now + (u64)q->pieces[q->at].delay_us * NSEC_PER_USEC;
+	__qdisc_enqueue_tail(skb, &q->sent);
+}
+
+/* Take the packets of the next frame from the child. Return false if it has none. */
+static bool fill_frame(struct tracelink_sched_data *q, u64 capacity)
+{
+	struct sk_buff *skb;
+
+	if (q->idle)
+		q->used = max(q->used, capacity);
+	while (q->frame.qlen < q->aggregate && (skb = qdisc_dequeue_peeked(q->qdisc))) {
+		q->used += qdisc_pkt_len(skb);
+		__qdisc_enqueue_tail(skb, &q->frame);
+	}
+	q->idle = !q->frame.qlen;
+	return !q->idle;
+}
+
+/* Send frames until the capacity is used. Return when it suffices for the present one. */
+static u64 take_frames(struct tracelink_sched_data *q, u64 now)
+{
+	u64 capacity = capacity_until(q, now);
+	struct sk_buff *skb;
+
+	while (q->frame.qlen || fill_frame(q, capacity)) {
+		if (q->used > capacity)
+			return time_of(q, q->used);
+		while ((skb = __qdisc_dequeue_head(&q->frame)))
+			send(q, skb, now);
+	}
+	return U64_MAX;
+}
+
 /* Take packets from the child until the capacity is used. Return when it suffices for the next. */
 static u64 take(struct tracelink_sched_data *q, u64 now)
 {
@@ -125,9 +170,7 @@ static u64 take(struct tracelink_sched_data *q, u64 now)
 		if (!skb)
 			break;
 		q->used = end;
-		tracelink_skb_cb(skb)->leave_ns =
-			now + (u64)q->pieces[q->at].delay_us * NSEC_PER_USEC;
-		__qdisc_enqueue_tail(skb, &q->sent);
+		send(q, skb, now);
 	}
 	q->idle = true;
 	return U64_MAX;
@@ -136,7 +179,9 @@ static u64 take(struct tracelink_sched_data *q, u64 now)
 static struct sk_buff *tracelink_dequeue(struct Qdisc *sch)
 {
 	struct tracelink_sched_data *q = qdisc_priv(sch);
-	u64 now = ktime_get_ns(), wake_ns = take(q, now);
+	u64 now = ktime_get_ns();
+	bool frames = q->aggregate > 1 || q->frame.qlen;
+	u64 wake_ns = frames ? take_frames(q, now) : take(q, now);
 	struct sk_buff *skb = q->sent.head;
 
 	if (skb && tracelink_skb_cb(skb)->leave_ns <= now) {
@@ -158,6 +203,7 @@ static void tracelink_reset(struct Qdisc *sch)
 	struct tracelink_sched_data *q = qdisc_priv(sch);
 
 	qdisc_reset(q->qdisc);
+	__qdisc_reset_queue(&q->frame);
 	__qdisc_reset_queue(&q->sent);
 	q->idle = true;
 	qdisc_watchdog_cancel(&q->watchdog);
@@ -198,6 +244,7 @@ static int tracelink_change(struct Qdisc *sch, struct nlattr *opt, struct netlin
 	static const struct nla_policy policy[TCA_TRACELINK_MAX + 1] = {
 		[TCA_TRACELINK_PIECES] = { .type = NLA_BINARY },
 		[TCA_TRACELINK_START] = { .type = NLA_U64 },
+		[TCA_TRACELINK_AGGREGATE] = NLA_POLICY_MIN(NLA_U32, 1),
 	};
 	struct tracelink_sched_data *q = qdisc_priv(sch);
 	struct nlattr *tb[TCA_TRACELINK_MAX + 1];
@@ -205,13 +252,17 @@ static int tracelink_change(struct Qdisc *sch, struct nlattr *opt, struct netlin
 
 	if (!err && tb[TCA_TRACELINK_PIECES])
 		err = add_pieces(sch, tb[TCA_TRACELINK_PIECES], extack);
-	if (err || !tb[TCA_TRACELINK_START])
+	if (err)
 		return err;
 	sch_tree_lock(sch);
-	q->begin_ns = nla_get_u64(tb[TCA_TRACELINK_START]);
-	q->at = 0;
-	q->capacity = 0;
-	q->used = 0;
+	if (tb[TCA_TRACELINK_START]) {
+		q->begin_ns = nla_get_u64(tb[TCA_TRACELINK_START]);
+		q->at = 0;
+		q->capacity = 0;
+		q->used = 0;
+	}
+	if (tb[TCA_TRACELINK_AGGREGATE])
+		q->aggregate = nla_get_u32(tb[TCA_TRACELINK_AGGREGATE]);
 	sch_tree_unlock(sch);
 	return 0;
 }
@@ -224,6 +275,7 @@ static int tracelink_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_
 	qdisc_watchdog_init(&q->watchdog, sch);
 	q->qdisc = &noop_qdisc;
 	q->idle = true;
+	q->aggregate = 1;
 	q->begin_ns = ktime_get_ns();
 	err = opt ? tracelink_change(sch, opt, extack) : -EINVAL;
 	if (err || !q->nr_pieces)

@@ -82,7 +82,9 @@ def _check_same(new: Mapping[str, Any], old: Mapping[str, Any], directory: Path)
     shared = new["parameters"].keys() & old["parameters"].keys()
     differ = [key for key in SAME if new[key] != old[key]]
     differ += sorted(
-        key for key in shared if new["parameters"][key] != old["parameters"][key] and key != "trace"
+        key
+        for key in shared - {"trace", "trace_back"}
+        if new["parameters"][key] != old["parameters"][key]
     )
     if differ:
         key = differ[0]

@@ -73,8 +73,8 @@ def _workload(path: Path, key: str, usual: dict[str, Any], entry: dict[str, Any]
     settings = {**usual.get("settings", {}), **entry.get("settings", {}), "rate": values["rate"]}
     values["settings"] = settings
     # A run has another directory than the command.
-    if "trace" in settings:
-        settings["trace"] = str((path.parent / settings["trace"]).resolve())
+    for name in {"trace", "trace_back"} & settings.keys():
+        settings[name] = str((path.parent / settings[name]).resolve())
     if is_file(values["scenario"]):
         values["scenario"] = str((path.parent / values["scenario"]).resolve())
     try:

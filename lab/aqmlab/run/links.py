@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from aqmlab.exceptions import UserError
+
 from .trace import Trace
 
 
@@ -15,6 +17,8 @@ class Direction:
     rate_bps: bit/s with Ethernet headers; 0: no limit
     qdisc: queues for this rate; None: the qdisc that the run studies
     loss: % of the packets
+    loss_burst: mean number of packets that are lost in a row; 0: losses are independent
+    aggregate: packets that are sent together, at most
     """
 
     rate_bps: float = 0.0
@@ -23,6 +27,8 @@ class Direction:
     jitter_ms: float = 0.0
     loss: float = 0.0
     trace: Trace | None = None
+    loss_burst: float = 0.0
+    aggregate: int = 1
 
     @property
     def needs_netem(self) -> bool:
@@ -32,6 +38,28 @@ class Direction:
     def averaged(self, from_s: float, to_s: float) -> Direction:
         """Return the same with a trace's mean rate between two times."""
         return replace(self, rate_bps=self.trace.mean_bps(from_s, to_s)) if self.trace else self
+
+
+def two_states(share: float, length: float) -> tuple[float, float]:
+    """Return the probabilities, per step, with which a state of two begins and ends.
+
+    This is the model of Gilbert and Elliott: they follow from p / (p + r) and 1 / r.
+
+    share: of all steps that are in the state, 0 to 1, without 1
+    length: mean number of steps in a row, at least 1
+    Raises UserError if no such model exists.
+    """
+    if length < 1:
+        raise UserError(f"bursts: a mean length of {length:g} given, needs 1 or more")
+    leave = 1 / length
+    enter = leave * share / (1 - share) if share < 1 else 2.0
+    if enter > 1:
+        raise UserError(
+            f"bursts: {100 * share:g} % in bursts of {length:g} given, but bursts of this length "
+            f"that follow each other after one step are {100 * length / (length + 1):g} %; "
+            "give longer bursts, or a smaller share"
+        )
+    return enter, leave
 
 
 @dataclass(frozen=True)

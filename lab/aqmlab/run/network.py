@@ -49,58 +49,89 @@ class Network:
         delay: float = 0.0,
         jitter: float = 0.0,
         loss: float = 0.0,
+        loss_burst: float = 0.0,
+        aggregate: int = 1,
         both: bool = False,
-        trace: str = "",
+        trace: str | Trace = "",
+        trace_back: str | Trace = "",
         rate_back: float | None = None,
         qdisc_back: str | None = None,
         delay_back: float | None = None,
         jitter_back: float | None = None,
         loss_back: float | None = None,
+        loss_burst_back: float | None = None,
+        aggregate_back: int | None = None,
         measured: bool = False,
     ) -> None:
         """Add a link, which has both directions.
 
         rate: Mb/s with Ethernet headers, from near to far; 0: no limit
-        trace: file with the rate over time, and the delay on the way back
+        trace: file with the rate over time, and the delay on the way back; or a radio's Trace
         qdisc: what queues for that rate; by default the qdisc that the run studies
         delay, jitter: ms in each direction; with jitter, packets can overtake each other
         loss: % of the packets in each direction
+        loss_burst: mean number of packets lost in a row; 0: losses are independent
+        aggregate: packets that leave the queue and the link together, at most, as in Wi-Fi
         both: the rate and the qdisc apply from far to near, too
-        rate_back, qdisc_back, delay_back, jitter_back, loss_back: from far to near instead. Without
-            them the rate has no limit, and the rest is as from near to far
+        rate_back, trace_back, qdisc_back, delay_back, jitter_back, loss_back, loss_burst_back,
+            aggregate_back: from far to near instead. Without them the rate has no limit, and the
+            rest is as from near to far
         measured: the queue for this link is the one that the result is about; by default that of
             the first link with a rate and the qdisc that the run studies
         """
         self._check(near, far)
-        if both and (rate_back is not None or qdisc_back is not None):
-            raise UserError(
-                f"network: link {near} to {far}: both=True gives {far} to {near} the "
-                "same rate and qdisc; leave it out beside rate_back and qdisc_back"
-            )
-        if qdisc_back is not None and not rate_back:
-            raise UserError(
-                f"network: link {near} to {far}: qdisc_back needs a rate_back, because "
-                "nothing queues without a rate"
-            )
-        there = Direction(rate * 1e6, qdisc, delay, jitter, loss)
-        if trace:
-            found = read(trace)
-            there = replace(there, trace=found, rate_bps=found.mean_bps(0, found.seconds))
+        there = _following(
+            Direction(rate * 1e6, qdisc, delay, jitter, loss, None, loss_burst, aggregate), trace
+        )
         back = there if both else replace(there, rate_bps=(rate_back or 0) * 1e6, trace=None)
         given = {
             "qdisc": qdisc_back,
             "delay_ms": delay_back,
             "jitter_ms": jitter_back,
             "loss": loss_back,
+            "loss_burst": loss_burst_back,
+            "aggregate": aggregate_back,
         }
         changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+        back = _following(replace(back, **changes), trace_back)
+        for wrong, why in (
+            (
+                both and (rate_back is not None or qdisc_back is not None or trace_back),
+                f"both=True gives {far} to {near} the same rate and qdisc; leave it out beside "
+                "rate_back, trace_back and qdisc_back",
+            ),
+            (
+                trace_back and rate_back is not None,
+                "trace_back has the rate of the way back; leave out rate_back",
+            ),
+            (
+                qdisc_back is not None and not back.rate_bps,
+                "qdisc_back needs a rate_back, because nothing queues without a rate",
+            ),
+            (
+                (loss_burst and not there.loss and not back.loss)
+                or (loss_burst_back and not back.loss),
+                "loss_burst needs a loss, of which it is the mean length",
+            ),
+            (
+                min(there.aggregate, back.aggregate) < 1,
+                f"aggregate: {min(there.aggregate, back.aggregate)} given, needs 1 or more packets",
+            ),
+            (
+                (aggregate > 1 and not there.rate_bps and not back.rate_bps)
+                or ((aggregate_back or 1) > 1 and not back.rate_bps),
+                "aggregate needs a rate, because nothing queues without one",
+            ),
+            (
+                measured and (not there.rate_bps or there.qdisc is not None),
+                "measured=True needs a rate, and no qdisc",
+            ),
+        ):
+            if wrong:
+                raise UserError(f"network: link {near} to {far}: {why}")
         if measured:
-            if not there.rate_bps or there.qdisc is not None:
-                raise UserError(
-                    f"network: link {near} to {far}: measured=True needs a rate, and no qdisc"
-                )
             self.chosen = len(self.links)
-        self.links.append(Link(near, far, there, replace(back, **changes)))
+        self.links.append(Link(near, far, there, back))
 
     def _check(self, near: str, far: str) -> None:
         """Raise UserError if these are no nodes for another link."""
@@ -132,17 +163,28 @@ class Network:
     @property
     def traces(self) -> dict[str, str]:
         """Hashes of the trace files, by path."""
-        return {trace.path: trace.file_hash for link in self.links if (trace := link.there.trace)}
+        return {
+            trace.path: trace.file_hash
+            for link in self.links
+            for direction in (link.there, link.back)
+            if (trace := direction.trace) and trace.path
+        }
 
     def delay_trace(self, path: Path) -> Trace | None:
         """Return the trace on a path that has delays. Raises UserError if there are two."""
-        found = [
-            trace
-            for crossing in path
-            if (trace := self.links[crossing.number].there.trace) and trace.has_delay
-        ]
+        found: list[Trace] = []
+        for link in (self.links[crossing.number] for crossing in path):
+            # With both=True, both directions have one trace.
+            traces = (
+                link.there.trace,
+                None if link.back.trace is link.there.trace else link.back.trace,
+            )
+            found += [trace for trace in traces if trace and trace.has_delay]
         if len(found) > 1:
-            raise UserError("network: two traces with delays are on one path")
+            raise UserError(
+                "network: two traces with delays are on one path; a trace's delay is that of the "
+                "round trip, so leave out the column delay_ms of one of them"
+            )
         return found[0] if found else None
 
     @property
@@ -203,20 +245,34 @@ class Network:
         return sum(link.there.delay_ms + link.back.delay_ms for link in links)
 
 
+def _following(direction: Direction, trace: str | Trace) -> Direction:
+    """Return a direction that follows a trace, if there is one."""
+    if not trace:
+        return direction
+    found = read(trace) if isinstance(trace, str) else trace
+    return replace(direction, trace=found, rate_bps=found.mean_bps(0, found.seconds))
+
+
 def one_bottleneck(
-    rate_bps: float, *, both: bool, trace: str = "", rate_back_bps: float = 0.0
+    rate_bps: float,
+    *,
+    both: bool,
+    trace: str = "",
+    rate_back_bps: float = 0.0,
+    trace_back: str = "",
 ) -> Network:
     """Return a network with one bottleneck, the default of a scenario.
 
-    both: the way back has the same rate, unless it has its own, rate_back_bps
+    both: the way back has the same rate, unless it has its own, rate_back_bps or trace_back
     """
     network = Network()
     network.link(
         "rtr",
         "dst",
         rate=rate_bps / 1e6,
-        both=both and not rate_back_bps,
+        both=both and not rate_back_bps and not trace_back,
         trace=trace,
-        rate_back=rate_back_bps / 1e6 or None,
+        rate_back=None if trace_back else rate_back_bps / 1e6 or None,
+        trace_back=trace_back,
     )
     return network

@@ -7,9 +7,10 @@ import math
 
 from aqmlab.exceptions import UserError
 
-from .links import Direction
+from .links import Direction, two_states
 from .objects import Interface, Qdisc
 from .packets import frame_bytes
+from .trace import constant
 
 #: Deep enough never to drop, packets.
 DELAY_LIMIT = 1_000_000
@@ -60,13 +61,17 @@ def shaper(
     qdisc: queues if the direction has no qdisc
     burst: bytes of the bucket
     kind: key of SHAPERS
-    Raises UserError if the direction follows a trace, and `kind` cannot.
+    Raises UserError if the direction follows a trace or sends packets together, and `kind` cannot.
     """
-    if direction.trace and kind != "tbf":
-        raise UserError(f"shaper={kind} cannot follow a trace: leave out shaper or trace")
+    follows = direction.trace
+    if direction.aggregate > 1:
+        follows = follows or constant(direction.rate_bps)
+    if follows and kind != "tbf":
+        what = "follow a trace" if direction.trace else "send packets together"
+        raise UserError(f"shaper={kind} cannot {what}: leave it out")
     return [
-        direction.trace.without_delay().qdisc(at)
-        if direction.trace
+        follows.without_delay().qdisc(at, direction.aggregate)
+        if follows
         else _limit(at, kind, direction.rate_bps, burst),
         queue(at, "parent 1:1", direction.qdisc or qdisc),
     ]
@@ -81,10 +86,15 @@ def _limit(at: Interface, kind: str, rate_bps: float, burst: int) -> Qdisc:
 
 def delay(at: Interface, direction: Direction) -> Qdisc:
     """Return the qdisc with the delay, jitter and loss of a direction."""
+    loss = f"{direction.loss:g}%"
+    if direction.loss_burst:
+        # From a state without losses into one in which each packet is lost, and back.
+        enter, leave = two_states(direction.loss / 100, direction.loss_burst)
+        loss = f"gemodel {100 * enter:g}% {100 * leave:g}%"
     return Qdisc(
         at,
         f"netem delay {direction.delay_ms:g}ms {direction.jitter_ms:g}ms "
-        f"loss {direction.loss:g}% limit {DELAY_LIMIT}",
+        f"loss {loss} limit {DELAY_LIMIT}",
     )
 
 

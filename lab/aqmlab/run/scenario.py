@@ -137,8 +137,10 @@ def compose(
     network = _network(scenario, settings, groups)
     built = build(groups, settings.bottleneck, settings.hosts, settings.packets, network)
     recipe = _recipe(settings, built, executed)
-    if settings.values.get("trace") and not network.traces:
-        raise UserError(f"trace: {scenario.name} gives no link this trace; leave it out")
+    for name in ("trace", "trace_back"):
+        file = str(settings.values.get(name, ""))
+        if file and str(Path(file).absolute()) not in network.traces:
+            raise UserError(f"{name}: {scenario.name} gives no link this trace; leave it out")
     there_and_back = [
         replace(
             group, rtt_ms=group.rtt_ms + network.delay_ms(network.path(group.enters, group.leaves))
@@ -177,18 +179,17 @@ def _groups(
 
 def _network(scenario: Scenario, settings: Settings, groups: Sequence[Group]) -> Network:
     """Return the network of a scenario, with the mean rates of its traces."""
-    rate_back_bps = float(settings.values.get("rate_back", 0)) * 1e6
+    trace, trace_back = (str(settings.values.get(name, "")) for name in ("trace", "trace_back"))
+    rate_back_bps = 0.0 if trace_back else float(settings.values.get("rate_back", 0)) * 1e6
     network = (
         scenario.network(settings)
         if scenario.network
-        else default_network(
-            settings.bottleneck.rate_bps,
-            groups,
-            str(settings.values.get("trace", "")),
-            rate_back_bps,
-        )
+        else default_network(settings.bottleneck.rate_bps, groups, trace, rate_back_bps, trace_back)
     )
-    if rate_back_bps and not any(link.back.rate_bps == rate_back_bps for link in network.links):
+    if rate_back_bps and not any(
+        link.back.rate_bps == rate_back_bps or (link.back.trace and not link.back.trace.path)
+        for link in network.links
+    ):
         raise UserError(f"rate_back: {scenario.name} gives no link this rate; leave it out")
     network.average(settings.number("warmup"), settings.end_ms / 1000)
     return network

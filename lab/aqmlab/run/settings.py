@@ -51,6 +51,7 @@ BOTTLENECK = (
         '"5 bandwidth 20mbit; 9 limit 100"',
     ),
     Param("trace", "", "", "file with the bottleneck's rate and delay over time, instead of rate"),
+    Param("trace_back", "", "", "such a file for the other direction, instead of rate_back"),
 )
 # A receive buffer of this size must not limit a flow. A smaller one may.
 AMPLE_KB = 2000
@@ -262,7 +263,7 @@ class Settings:
         """Return the bottleneck, with a burst that the clock allows. With offloads it must hold one
         large packet. Otherwise tbf would segment the packet before the discipline sees it."""
         rate_bps = self.number("rate") * 1e6
-        burst = self.count("burst")
+        burst = int(self.values.get("burst", 0))
         if not burst:
             half_ms = rate_bps * 0.0005 / 8 / frame_bytes(self.count("mtu"))
             burst = 1 if self.clock == "virtual" else max(2, round(half_ms))
@@ -271,7 +272,8 @@ class Settings:
         later = changes(self.text("change"), self.end_ms / 1000)
         if later and self.generator == "iperf3":
             raise UserError("change: needs generator=flowgen; iperf3 was given")
-        return Bottleneck(rate_bps, self.qdisc, burst, self.text("shaper"), later)
+        shaper = str(self.values.get("shaper", "tbf"))
+        return Bottleneck(rate_bps, self.qdisc, burst, shaper, later)
 
     @property
     def payload(self) -> float:

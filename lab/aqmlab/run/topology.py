@@ -120,11 +120,19 @@ class Built:
 
 
 def default_network(
-    rate_bps: float, groups: Sequence[Group], trace: str = "", rate_back_bps: float = 0.0
+    rate_bps: float,
+    groups: Sequence[Group],
+    trace: str = "",
+    rate_back_bps: float = 0.0,
+    trace_back: str = "",
 ) -> Network:
     """Return a network with one bottleneck, in both directions if data goes both ways."""
     return one_bottleneck(
-        rate_bps, both=any(g.reverse for g in groups), trace=trace, rate_back_bps=rate_back_bps
+        rate_bps,
+        both=any(g.reverse for g in groups),
+        trace=trace,
+        rate_back_bps=rate_back_bps,
+        trace_back=trace_back,
     )
 
 

@@ -27,7 +27,7 @@ OPPORTUNITY = 1514
 NO_LIMIT = 2**32 - 1  # bytes in a piece
 COLUMNS = ("time_s", "rate_mbps", "delay_ms")
 
-PIECES = 1  # netlink attribute
+PIECES, AGGREGATE = 1, 3  # netlink attributes
 PIECES_PER_LINE = 2000
 #: tc's words that set the time at which the trace of a device begins; conduct knows the time.
 START = f"qdisc change dev {{}} root handle 1: {KIND} 2 u64 @EPOCH"
@@ -46,7 +46,7 @@ class Piece:
 class Trace:
     """A link over time. After the last piece the first one follows.
 
-    path: of the file; file_hash: of its contents
+    path: of the file, "" without one; file_hash: of its contents
     """
 
     path: str
@@ -91,8 +91,11 @@ class Trace:
             ),
         )
 
-    def qdisc(self, at: Interface) -> Qdisc:
-        """Return the qdisc that makes a device such a link."""
+    def qdisc(self, at: Interface, aggregate: int = 1) -> Qdisc:
+        """Return the qdisc that makes a device such a link.
+
+        aggregate: packets that are sent together, at most
+        """
         parts: list[str] = []
         for begin in range(0, len(self.pieces), PIECES_PER_LINE):
             batch = self.pieces[begin : begin + PIECES_PER_LINE]
@@ -101,8 +104,15 @@ class Trace:
             )
             attribute = struct.pack("=HH", 4 + len(data), PIECES) + data
             parts.append(f"{KIND} raw {attribute.hex()}")
+        if aggregate > 1:
+            parts[0] += struct.pack("=HHI", 8, AGGREGATE, aggregate).hex()
         more = tuple(("qdisc change", f"root handle 1: {part}") for part in parts[1:])
         return Qdisc(at, parts[0], handle="1:", more=more, from_epoch=True)
+
+
+def constant(rate_bps: float) -> Trace:
+    """Return a link whose rate does not change."""
+    return Trace("", "", (Piece(100_000, round(rate_bps / 80)),))
 
 
 def read(name: str) -> Trace:
