@@ -65,7 +65,7 @@ class Case:
     more: tuple[str, ...] = ()
     qdisc: str = PFIFO
     moves: str = ""  # how the metric moves if `grows` is None
-    pcap: bool = False  # whether both runs capture the packets of rtr
+    pcap: str = ""  # the node whose packets both runs capture
 
 
 def carried(done: Done) -> float:
@@ -172,6 +172,37 @@ def short_gap(done: Done) -> float:
     )[0]
 
 
+def together(done: Done) -> float:
+    """Share of full packets that reach dst at most 10 us after another one."""
+    times = [
+        one.time_s
+        for one in read(done.directory / "dst.pcapng")
+        if one.direction != OUTBOUND and one.length > 1000
+    ]
+    return statistics.mean(after - before < 10e-6 for before, after in pairwise(times))
+
+
+def longest_silence(done: Done) -> float:
+    """Longest time in which the bottleneck sent nothing of what it had, s."""
+    longest, since, sent = 0.0, 0.0, ""
+    for row in done.rows("queue.csv"):
+        at, now = float(row["time_s"]), row["sent_packets"]
+        if now != sent or row["packets"] == "0":
+            since, sent = at, now
+        longest = max(longest, at - since)
+    return longest
+
+
+def mean_rtt(done: Done) -> float:
+    """Mean over flows of the round-trip time that TCP has smoothed at the end."""
+    return statistics.mean(float(row["rtt_ms"]) for row in done.rows("flows.csv", kind="bulk"))
+
+
+def delay_spread(done: Done) -> float:
+    """Standard deviation of the packets in the queue."""
+    return statistics.pstdev(int(row["packets"]) for row in done.rows("queue.csv"))
+
+
 def phases(done: Done) -> float:
     """Number of phases."""
     return len(done.result["phases"])
@@ -250,6 +281,22 @@ BASE = {
         "rtt=20",
         "spread=0.2",
     ),
+    "wireless": (
+        "down=2",
+        "up=1",
+        "rate=5",
+        "rate_back=5",
+        "rtt=20",
+        "swing=1",
+        "fades=0",
+        "jitter=0",
+        "loss=0",
+        "loss_burst=1",
+        "aggregate=1",
+        "warmup=0.5",
+        "duration=1.5",
+        "spread=0.2",
+    ),
     "web-mix": (
         "clients=10",
         "think=0.2",
@@ -281,6 +328,8 @@ COMMON = {
     # Half of the run with a shorter queue
     "change": Case("0.5 limit 2", deep("summary.queue_delay_ms.mean"), grows=False),
     "trace": Case("half", carried, grows=False),
+    # Of all links: without a trace there is one, and the new one gets a queue.
+    "trace_back": Case("half", lambda done: len(done.result["hops"])),
     "tcp_profile": Case("today", mss, grows=False),
     "cc": Case(
         "vegas",
@@ -294,7 +343,7 @@ COMMON = {
     "window": Case("8", carried, grows=False),
     "memory": Case("3", of_recipe(lambda recipe: recipe["memory_gib"]), grows=None, moves="up"),
     "rto_min": Case("1000", deep("timeouts"), grows=False, qdisc=TINY, more=("rate=1",)),
-    "pacing": Case("on", short_gap, more=("access=100",), pcap=True),
+    "pacing": Case("on", short_gap, more=("access=100",), pcap="rtr"),
     "warmup": Case("1", deep("virtual_seconds")),
     "duration": Case("2", deep("virtual_seconds")),
     "spread": Case("0.8", last_start),
@@ -361,6 +410,7 @@ OWN = {
         "video_rate": Case("2", of_requests(lambda rows: max(sizes(rows)))),
         "segment": Case("0.2", count("requests.csv")),
         "rate_back": Case("0.4", deep("groups.up.goodput_bps.mean"), grows=False),
+        "trace_back": Case("half", deep("groups.up.goodput_bps.mean"), qdisc="pfifo limit 50"),
         "tcp_profile": Case("2001", mss),
     },
     "first-use": {
@@ -371,7 +421,7 @@ OWN = {
             "1000", deep("timeouts"), grows=False, qdisc=TINY, more=("rate=1", "flows=6")
         ),
         # ACKs pace a single flow.
-        "pacing": Case("on", short_gap, more=("access=100", "flows=4"), pcap=True),
+        "pacing": Case("on", short_gap, more=("access=100", "flows=4"), pcap="rtr"),
         "offloads": Case(
             "on",
             lambda done: (
@@ -506,6 +556,26 @@ OWN = {
         "settle": Case("0.5", phases, grows=None, moves="up"),
         "access": Case("0.5", carried, grows=False, more=("access=0",)),
     },
+    "wireless": {
+        "down": Case("4", flows("down")),
+        "up": Case("3", flows("up")),
+        "rtt": Case("60", least_rtt("down")),
+        "swing": Case("4", delay_spread, more=("aggregate=2",), qdisc="pfifo limit 100"),
+        "fades": Case("20", carried, grows=False, more=("duration=3.5",)),
+        "fade_time": Case(
+            "400", longest_silence, more=("fades=20", "fade_time=20", "duration=9.5")
+        ),
+        "jitter": Case("100", mean_rtt, qdisc="pfifo limit 10"),
+        "loss": Case("5", deep("groups.down.loss"), qdisc="pfifo limit 1000"),
+        # As many losses: if they take a whole window, only a timeout helps.
+        "loss_burst": Case("10", deep("timeouts"), more=("loss=3", "duration=9.5")),
+        "aggregate": Case("8", together, pcap="dst"),
+        "rate_back": Case("1", deep("groups.up.goodput_bps.mean"), grows=False),
+        "tcp_profile": Case("2001", mss),
+        "rto_min": Case(
+            "1000", deep("timeouts"), grows=False, more=("loss=10", "loss_burst=5", "duration=9.5")
+        ),
+    },
     "web-mix": {
         "long_flows": Case("4", flows("long")),
         "long_rtt": Case("50", least_rtt("long")),
@@ -544,7 +614,7 @@ OWN = {
 #: Parameters that this audit leaves to other tests, and why.
 ELSEWHERE = {"generator": "needs the wall clock: test_run.py"}
 #: A scenario that refuses a parameter.
-REFUSED = {("parking-lot", "trace"): "gives no link this trace"}
+REFUSED = {("parking-lot", name): "gives no link this trace" for name in ("trace", "trace_back")}
 
 
 def cases() -> dict[tuple[str, str], Case | None]:

@@ -21,6 +21,9 @@ SAMPLE = {
     ("incast", "skew"),
     ("programs", "cc"),
     ("web-mix", "keep"),
+    ("dumbbell", "trace_back"),
+    ("wireless", "aggregate"),
+    ("wireless", "loss_burst"),
 }
 EXEC = ("--exec", "server: iperf3 -s", "--exec", "client: iperf3 -c {server} -R -t 1.5")
 #: Half of the rate of all runs.
@@ -42,8 +45,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(place: Path, scenario: str, case: Case, *changed: str) -> Done:
     settings = dict(word.split("=", 1) for word in (*BASE[scenario], *case.more, *changed))
-    if settings.get("trace"):
-        settings["trace"] = str(place / settings["trace"])
+    for name in {"trace", "trace_back"} & settings.keys():
+        settings[name] = str(place / settings[name])
     words = [f"{name}={value}" for name, value in settings.items()]
     out = place / f"{abs(hash((scenario, case.qdisc, case.pcap, *words))):x}"
     if not out.exists():
@@ -55,7 +58,7 @@ def run(place: Path, scenario: str, case: Case, *changed: str) -> Done:
                     case.qdisc,
                     "--out",
                     str(out),
-                    *(("--pcap", "rtr") if case.pcap else ()),
+                    *(("--pcap", case.pcap) if case.pcap else ()),
                     *(EXEC if scenario == "programs" else ()),
                     *(word for one in words for word in ("--set", one)),
                 ]

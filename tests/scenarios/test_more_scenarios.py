@@ -51,6 +51,7 @@ SHORT = {
     "step-load": ("base_flows=2", "step_flows=2", "steps=1", "step_every=2", "warmup=1", "rate=20"),
     "web-mix": ("clients=20", "think=1", "long_flows=2", "web_start=1", "warmup=2", "duration=4"),
     "first-use": ("rate=20", "warmup=1", "duration=3"),
+    "wireless": ("down=2", "up=2", "rate=20", "rate_back=10", "warmup=1", "duration=3"),
     "parking-lot": ("end_flows=3", "cross_flows=3", "hops=2", "rate=20", "warmup=1", "duration=2"),
     "bully": ("flows=2", "rate=20", "warmup=1", "duration=2", "probe=on"),
     "incast": ("senders=8", "rounds=2", "every=1", "warmup=1"),
