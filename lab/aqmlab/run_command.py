@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,17 +12,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from aqmlab import completion
 from aqmlab.exceptions import RunError, UserError, unknown
-from aqmlab.qdiscs import names, own_statistics
+from aqmlab.qdiscs import own_statistics
 from aqmlab.run import (
     congestion_control,
     execute,
     host_requirements,
+    play,
     programs,
     run_directory,
     unchanged_kernel,
 )
+from aqmlab.run.arguments import LAB_OPTIONS, parser
 from aqmlab.run.params import resolve
 from aqmlab.run.recipe import Recipe
 from aqmlab.run.scenario import Scenario, compose, find, find_all
@@ -32,111 +32,10 @@ from labkit import engines, outside
 from labkit.errors import LabError
 from labkit.paths import OUT
 from labkit.request import Request
-from labkit.usage import Parser, command
 
 #: Maximum length of the readable part of a default directory name. A file name has at most
 #: 255 bytes.
 READABLE = 150
-LAB_OPTIONS = ("engine", "kernel", "flavour")
-
-
-def _parser() -> Parser:
-    parser = Parser(
-        "run",
-        "Run one scenario with one discipline at its bottleneck: docs/scenarios.md.",
-        "SCENARIO",
-        "dumbbell --qdisc tdrr --set flows=20 --set rate=50",
-    )
-    scenario = parser.add_argument(
-        "scenario",
-        nargs="?",
-        metavar="SCENARIO",
-        help="its name, see --list, or a file with one: ./mine.py",
-    )
-    qdisc = parser.add_argument(
-        "--qdisc",
-        default="pfifo limit 200",
-        metavar="'KIND OPTIONS'",
-        help="as for tc, default: %(default)s",
-    )
-    parameter = parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="set a parameter of the scenario, may be repeated",
-    )
-    parser.add_argument(
-        "--clock",
-        choices=("virtual", "wall"),
-        metavar="CLOCK",
-        help="virtual, or wall (default with --here)",
-    )
-    parser.add_argument(
-        "--here",
-        action="store_true",
-        help="run on this machine's kernel, as root",
-    )
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=1,
-        metavar="N",
-        help="seed of all random numbers (%(default)s)",
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        metavar="DIR",
-        help="of the results (out/SCENARIO-QDISC-SETTINGS-SEED)",
-    )
-    for option in LAB_OPTIONS:
-        about = f"as for {command('boot')}"
-        parser.add_argument(f"--{option}", default="", metavar="NAME", help=about)
-    parser.add_argument(
-        "--module",
-        action="append",
-        default=[],
-        type=Path,
-        metavar="DIR",
-        help="build the sch_NAME.c and tcp_NAME.c in it",
-    )
-    parser.add_argument(
-        "--exec",
-        action="append",
-        default=[],
-        metavar="'ROLE: PROGRAM'",
-        help="a server, then a client: see docs/your-own.md",
-    )
-    parser.add_argument(
-        "--pcap",
-        action="append",
-        default=[],
-        metavar="NODE",
-        help="write a node's packets to DIR/NODE.pcapng",
-    )
-    parser.add_argument(
-        "--tcp-state",
-        action="store_true",
-        help="write each flow's window, RTT etc. to DIR/tcp.csv",
-    )
-    parser.add_argument(
-        "--sojourn",
-        action="store_true",
-        help="write each packet's time in the queue to DIR/sojourn.csv",
-    )
-    parser.add_argument(
-        "--list",
-        action="store_true",
-        help="show SCENARIO, or all, with their parameters",
-    )
-    if completion.ASKED in os.environ:
-        scenarios = find_all()
-        completion.offer(scenario, list(scenarios))
-        completion.offer(qdisc, sorted([*names.ours(), *names.mainline()]))
-        keys = {f"{param.name}=" for each in scenarios.values() for param in each.params}
-        completion.offer(parameter, sorted(keys))
-    return parser
 
 
 def _list(shown: Iterable[Scenario]) -> None:
@@ -212,14 +111,26 @@ def _checked(check: Callable[[Any], None], what: object) -> None:
         raise UserError(str(error)) from error
 
 
-def _run(args: argparse.Namespace) -> None:
+def _play(
+    args: argparse.Namespace, recipe: Recipe, asked: Mapping[str, Any], options: Mapping[str, Any]
+) -> int:
+    """Give the user a shell in the network of a run, and return its exit status."""
+    keys = ("here", "exec", "pcap", "tcp_state", "sojourn", "out")
+    given = {f"--{key.replace('_', '-')}": getattr(args, key) for key in keys}
+    play.check(recipe, {**given, "--clock virtual": args.clock == "virtual"})
+    request = Request(["true"], clock="wall", terminal=True, seed=args.seed, **options)
+    _checked(engines.check, request)
+    return play.run(recipe, asked, options)
+
+
+def _run(args: argparse.Namespace) -> int:
     if args.list:
         _list([find(args.scenario)] if args.scenario else find_all().values())
-        return
+        return 0
     if not args.scenario:
         raise UserError("no scenario given; --list shows the scenarios")
     found = find(args.scenario)
-    clock = args.clock or ("wall" if args.here else "virtual")
+    clock = args.clock or ("wall" if args.here or args.shell else "virtual")
     if args.here and clock == "virtual":
         raise UserError("--here always runs on this machine's clock: leave out --clock virtual")
     if args.seed < 0:
@@ -254,6 +165,8 @@ def _run(args: argparse.Namespace) -> None:
     if args.here and lab_options:
         option = next(iter(lab_options)).removesuffix("s")
         raise UserError(f"--{option} chooses the lab's kernel: leave it out with --here")
+    if args.shell:
+        return _play(args, recipe, asked, lab_options)
     # Imported here, so that --list and the errors above do not load numpy.
     from aqmlab.measure import logs, result
 
@@ -272,16 +185,18 @@ def _run(args: argparse.Namespace) -> None:
             raise RunError(str(error)) from error
     print(result.describe(summary))
     print(f"{directory}")
+    return 0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status.
 
-    0: success; 1: the run failed; 2: the request was wrong; 130: interrupted
+    0: success; 1: the run failed; 2: the request was wrong; 130: interrupted. With --shell, the
+    status of the shell
     """
-    args = _parser().parse_args(argv)
+    args = parser().parse_args(argv)
     try:
-        _run(args)
+        return _run(args)
     except UserError as error:
         print(f"run: {error}", file=sys.stderr)
         return 2
@@ -296,4 +211,3 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("run: interrupted", file=sys.stderr)
         return 130
-    return 0

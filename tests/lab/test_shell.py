@@ -3,19 +3,15 @@
 
 from __future__ import annotations
 
-import os
 import re
-import select
 import signal
-import struct
 import subprocess
-import termios
-import time
 from collections.abc import Callable, Iterator
-from fcntl import ioctl
 from pathlib import Path
 
 import pytest
+
+from tests.person import Person
 
 Done = subprocess.CompletedProcess[bytes]
 Lab = Callable[..., Done]
@@ -24,61 +20,18 @@ ROOT = Path(__file__).resolve().parents[2]
 KINDS = sorted(path.stem for path in ROOT.glob("sch_*.c") if not path.name.endswith(".mod.c"))
 
 
-class Person:
-    """A simulated user of lab/boot, at a terminal of 30 rows and 100 columns."""
-
-    def __init__(self, *arguments: str) -> None:
-        self.screen, keyboard = os.openpty()
-        ioctl(keyboard, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
-        self.keyboard = keyboard
-        self.before = termios.tcgetattr(keyboard)
-        self.boot = subprocess.Popen(
-            [str(ROOT / "lab" / "boot"), *arguments],
-            stdin=keyboard,
-            stdout=keyboard,
-            stderr=keyboard,
-            start_new_session=True,
-            env={**os.environ, "TERM": "dumb", "LINES": "24", "COLUMNS": "80"},
-        )
-        self.seen = ""
-
-    def types(self, text: str) -> None:
-        """Type TEXT."""
-        os.write(self.screen, text.encode())
-
-    def reads(self, pattern: str, limit: float = 300) -> re.Match[str]:
-        """Wait until PATTERN appears on the screen, after everything read before."""
-        end = time.monotonic() + limit
-        while not (found := re.search(pattern, self.seen)):
-            left = end - time.monotonic()
-            assert left > 0, f"{pattern!r} is not in {self.seen[-2000:]!r}"
-            if select.select([self.screen], [], [], left)[0]:
-                self.seen += os.read(self.screen, 65536).decode(errors="replace")
-        self.seen = self.seen[found.end() :]
-        return found
-
-    def leaves(self) -> int:
-        """Return lab/boot's exit status. The terminal's settings must be as before."""
-        status = self.boot.wait(60)
-        assert termios.tcgetattr(self.keyboard) == self.before
-        return status
-
-
 @pytest.fixture
 def sit(lab: Lab) -> Iterator[Callable[..., Person]]:
     """Return a function that starts lab/boot at a terminal. It is killed after the test."""
     people: list[Person] = []
 
     def start(*arguments: str) -> Person:
-        people.append(Person(*arguments))
+        people.append(Person(ROOT / "lab" / "boot", *arguments))
         return people[-1]
 
     yield start
     for person in people:
-        person.boot.kill()
-        person.boot.wait()
-        os.close(person.screen)
-        os.close(person.keyboard)
+        person.goes()
 
 
 def test_shell_has_the_same_environment_as_a_command(sit: Callable[..., Person]) -> None:

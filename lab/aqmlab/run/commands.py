@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,15 +48,18 @@ class Commands:
         self.tool = tool
         self.prefix = prefix
 
-    def write(self) -> tuple[Path, Path]:
-        """Write flowgen's flows and the list, and return conduct's two files: list and report."""
+    def write(self, steps: Sequence[Step] | None = None) -> tuple[Path, Path]:
+        """Write flowgen's flows and the list, and return conduct's two files: list and report.
+
+        steps: the first ones of the run; None: all
+        """
         with (self.directory / run_directory.FLOWS).open("w") as file:
             for flow in self.recipe["flows"]:
                 keys = (
                     f"{k}={self.netns(v) if k.endswith('_netns') else v}" for k, v in flow.items()
                 )
                 file.write(" ".join(keys) + "\n")
-        words = (word for step in self.steps() for word in step.words())
+        words = (word for step in steps or self.steps() for word in step.words())
         folder = self.directory / run_directory.GUEST_FILES
         folder.mkdir()
         (folder / LIST).write_bytes(b"".join(os.fsencode(word) + b"\0" for word in words))

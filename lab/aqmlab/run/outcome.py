@@ -37,7 +37,7 @@ def write(run: Commands, lab: Mapping[str, str], dropped_before: int = 0) -> Non
     KeyboardInterrupt if a signal ended the run.
     """
     folder = run.directory / run_directory.GUEST_FILES
-    ended = _ended(run, (folder / REPORT).read_text(errors="replace"))
+    ended = ended_ns(run, (folder / REPORT).read_text(errors="replace"))
     with contextlib.suppress(ValueError):
         shown = (folder / SHOWN_JSON).read_text()
         json.loads(shown)
@@ -49,8 +49,12 @@ def write(run: Commands, lab: Mapping[str, str], dropped_before: int = 0) -> Non
     shutil.rmtree(folder)
 
 
-def _ended(run: Commands, report: str) -> dict[str, int]:
-    """Return when the programs of --exec ended, ns after the epoch, by their names."""
+def ended_ns(run: Commands, report: str) -> dict[str, int]:
+    """Return when the programs of --exec ended, ns after the epoch, by their names.
+
+    report: what conduct wrote
+    Raises Failure if a program failed, and KeyboardInterrupt if a signal ended the run.
+    """
     ended = re.match(r"(?:ended \d+ \d+\n)*", report)
     assert ended
     failed = report[ended.end() :]

@@ -170,7 +170,7 @@ def _groups(
         raise UserError(
             f"no flows: set {' or '.join(names)}"
             if names
-            else "no flows: give programs with --exec"
+            else "no flows, and so no hosts: give programs with --exec, or take another scenario"
         )
     groups += flows.probe(settings, rng)
     _check_times(groups, settings)
