@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import re
 import subprocess
 import sys
@@ -175,3 +176,22 @@ def test_the_wireless_trace_is_what_its_program_prints() -> None:
     program = ROOT / "lab" / "trace" / "wireless.py"
     printed = subprocess.run([sys.executable, program], capture_output=True, text=True, check=True)
     assert printed.stdout == (program.parent / "wireless.csv").read_text()
+
+
+def test_the_lte_trace_has_its_rate_and_repeats_with_its_seed(tmp_path: Path) -> None:
+    program = ROOT / "lab" / "trace" / "lte.py"
+
+    def printed(*words: str) -> str:
+        return subprocess.run(
+            [sys.executable, program, *words], capture_output=True, text=True, check=True
+        ).stdout
+
+    found = printed("1", "60", "20")
+    assert found == printed("1", "60", "20") != printed("2", "60", "20")
+    made = trace.read(written(tmp_path, found))
+    assert made.seconds == pytest.approx(60, abs=0.1)
+    assert made.mean_bps(0, 60) == pytest.approx(20e6, rel=0.25)
+    # In mahimahi's format a packet can leave at the end of a ms. LTE gives several, and pauses.
+    times = [int(line) for line in found.split()]
+    assert len(times) / len({*times}) > 2
+    assert max(after - before for before, after in itertools.pairwise(times)) > 100
