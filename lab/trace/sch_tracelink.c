@@ -121,7 +121,7 @@ static void send(struct tracelink_sched_data *q, struct sk_buff *skb, u64 now)
 	__qdisc_enqueue_tail(skb, &q->sent);
 }
 
-/* Take the packets of the next frame from the child. Return false if it has none. */
+/* Take the packets of the next frame from the child. Return false if the child has no packets. */
 static bool fill_frame(struct tracelink_sched_data *q, u64 capacity)
 {
 	struct sk_buff *skb;

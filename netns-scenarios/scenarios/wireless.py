@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """TCP and a call over a link through the air, such as Wi-Fi or LTE.
 
-Both directions have their own random rate, fades, losses and packets that are sent together. What
-happens on the air is drawn from the seed before the run, so every discipline meets the same link.
+Both directions have their own random rate, fades, losses and packets that are sent together. They
+are drawn from the seed before the run, so every discipline meets the same link.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PARAMS = (
     Param("aggregate", 8, "packets", "packets that are sent together, at most", 1, 256),
     access(0.0),
 )
-#: Parameters of links that do not vary, and one that this scenario has in another form.
+#: Parameters of links that do not vary, and RATE_BACK, which needs another range.
 NO_EFFECT = ("burst", "shaper", "trace", "trace_back", "rate_back")
 RATE_BACK = Param("rate_back", 20.0, "Mb/s", "rate of the other direction", 0.1, 100e3)
 

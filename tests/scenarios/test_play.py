@@ -113,7 +113,7 @@ def test_what_needs_traffic_is_refused(words: list[str], said: str) -> None:
 
 @pytest.mark.parametrize("ip", [4, 6])
 def test_programs_send_from_an_address_that_is_answered(ip: int) -> None:
-    """Of two groups each has other addresses, and dst answers from the one that was called."""
+    """Each group has its own addresses in dst, and dst answers from the address of the group."""
     scenario = find("multi-rtt")
     settings = Settings(resolve(scenario.params, [f"ip={ip}"]), "pfifo", 1, "wall")
     recipe, _ = compose(scenario, settings)

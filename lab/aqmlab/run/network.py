@@ -182,7 +182,7 @@ class Network:
             found += [trace for trace in traces if trace and trace.has_delay]
         if len(found) > 1:
             raise UserError(
-                "network: two traces with delays are on one path; a trace's delay is that of the "
+                "network: two traces with delays are on one path; a trace's delay is added to the "
                 "round trip, so leave out the column delay_ms of one of them"
             )
         return found[0] if found else None

@@ -31,7 +31,7 @@ from .outcome import ended_ns
 from .recipe import Batch, Recipe
 from .steps import Failure, in_guest
 
-#: What people want to run, and how to get it.
+#: Programs that people want to run, and the packages that have them.
 WANTED = {"ping": "iputils-ping", "iperf3": "iperf3"}
 #: Length of the prefix of a group's hosts, in IPv4 and in IPv6.
 PREFIX = (16, 64)
