@@ -433,6 +433,9 @@ OWN = {
     },
     "bully": {
         "flows": Case("4", flows("rest")),
+        "rto_min": Case(
+            "1000", deep("timeouts"), grows=False, qdisc=TINY, more=("rate=1", "flows=6")
+        ),
         "rtt": Case("50", least_rtt("rest")),
         "tcp_profile": Case("2001", mss),
         "bully": Case("udp", count("flows.csv", kind="udp")),
