@@ -12,7 +12,7 @@ COMMANDS = {
     "demo": ("aqmlab.compare.demo", "compare all disciplines in five workloads"),
     "paper": ("replay.run_cells", "run a part of a paper's experiments, with its verdicts"),
     "measure": ("aqmlab.measure.command", "compute the metrics of finished runs again"),
-    "bisect": ("aqmlab.compare.bisect", "find the commit of a kernel that changed a metric"),
+    "bisect": ("aqmlab.compare.bisect", "find the commit that changed a metric"),
     "boot": ("labkit.cli", "run a command in a freshly booted kernel"),
     "new": ("aqmlab.new", "write a scenario, qdisc or congestion control to start from"),
     "doctor": ("aqmlab.doctor", "say whether this machine can run the lab"),

@@ -1,38 +1,80 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Find the commit that changed a metric, on a tree of one file. Nothing is built or run."""
+"""Find the commit that changed a metric: on a tree of one file, where nothing is built or run, and
+in the history of a module, where each step builds it and runs a scenario.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from aqmlab.compare import bisect
+from aqmlab.exceptions import UserError
+from tests.scenarios.shortrun import ROOT
 
 COMMITS, PLANTED, UNBUILDABLE = 16, 11, (4, 9)
+
+
+def git(folder: Path, *words: str) -> str:
+    who = ("-c", "user.name=a", "-c", "user.email=a@b")
+    command = ["git", "-C", str(folder), *who, *words]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def history(made: Path, write: Callable[[int], None]) -> Path:
+    """Make a repository whose commit N, tagged cN, has what WRITE(N) leaves in it."""
+    made.mkdir()
+    git(made, "init", "-q", "-b", "master")
+    for number in range(COMMITS):
+        write(number)
+        git(made, "add", "-A")
+        git(made, "commit", "-qm", f"commit {number}")
+        git(made, "tag", f"c{number}")
+    return made
 
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """Make a tree whose "delay" is 0.5 ms, and 5 ms from commit PLANTED on."""
     made = tmp_path / "linux"
-    made.mkdir()
 
-    def git(*words: str) -> None:
-        who = ("-c", "user.name=a", "-c", "user.email=a@b")
-        subprocess.run(["git", "-C", made, *who, *words], check=True, capture_output=True)
-
-    git("init", "-q", "-b", "master")
-    for number in range(COMMITS):
+    def write(number: int) -> None:
         state = {"number": number, "delay": 5.0 if number >= PLANTED else 0.5}
         (made / "state").write_text(json.dumps(state))
-        git("add", "-A")
-        git("commit", "-qm", f"commit {number}")
-        git("tag", f"c{number}")
-    return made
+
+    return history(made, write)
+
+
+LIMIT = "sch->limit = nla_get_u32(tb[TCA_MINE_LIMIT]);"
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> Path:
+    """Make a repository whose directory "mine" has a qdisc. From commit PLANTED on it holds twice
+    the packets. Commits 7 and 8 do not build, and commit 0 has no qdisc.
+    """
+    made = tmp_path / "repository"
+    source = (ROOT / "docs" / "your-own" / "sch_mine.c").read_text()
+    assert LIMIT in source
+
+    def write(number: int) -> None:
+        if number == 0:
+            (made / "README").write_text("A qdisc\n")
+            return
+        text = source.replace(LIMIT, LIMIT.replace("= nla", "= 2 * nla"))
+        text = text if number >= PLANTED else source
+        wrong = "int wrong = ;\n" if number in {7, 8} else ""
+        (made / "mine").mkdir(exist_ok=True)
+        (made / "mine" / "sch_mine.c").write_text(f"{text}{wrong}/* version {number} */\n")
+
+    return history(made, write)
 
 
 def judged(args: argparse.Namespace, tree: str) -> int:
@@ -69,8 +111,47 @@ def test_a_metric_is_a_path_of_result_json() -> None:
     assert bisect.metric(result, "probe.delay_ms.p99") == 3
     assert bisect.metric(result, "queue_delay_ms.p99") == 7
     assert bisect.metric(result, "summary.utilization") == 0.5
-    with pytest.raises(bisect.UserError, match=r"utilisation.*utilization"):
+    with pytest.raises(UserError, match=r"utilisation.*utilization"):
         bisect.metric(result, "utilisation")
+
+
+SCENARIO = ("dumbbell", "--qdisc", "mine 1 u32 50")
+SHORT = {"flows": 4, "rate": 20, "rtt": 20, "warmup": 1, "duration": 1, "probe": "on"}
+#: 50 packets of 1514 bytes take 30 ms at 20 Mb/s; a queue of twice that stays longer than 45 ms.
+LIMITED = ("--metric", "probe.delay_ms.p99", "--below", "45")
+
+
+def short() -> list[str]:
+    given = (f"{name}={value}" for name, value in SHORT.items())
+    return [*SCENARIO, *(word for pair in given for word in ("--set", pair))]
+
+
+def test_bisect_finds_the_planted_line_of_a_module(
+    module: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """By the command and by `git bisect run`: both build and run each commit that they ask for."""
+    monkeypatch.setattr(bisect, "CACHE", tmp_path / "cache")
+    asked = ["--module", str(module / "mine"), *LIMITED]
+    assert bisect.main([*asked, "--good", "c1", "--bad", "master", *short()]) == 0
+    said = capfd.readouterr().out
+    assert f"commit {PLANTED}\n" in said
+    assert "no result, skipped" in said
+    delays = {word: float(value) for value, word in re.findall(r"p99 is ([\d.]+), (\w+)", said)}
+    assert 1.5 < delays["bad"] / delays["good"] < 2.5
+    assert git(module, "status", "--porcelain") == ""
+    git(module, "bisect", "start", "master", "c1")
+    command = [sys.executable, "-P", "-m", "aqmlab", "bisect", *asked, *short()]
+    said = git(module, "bisect", "run", *command)
+    assert f"{git(module, 'rev-parse', f'c{PLANTED}').strip()} is the first bad commit" in said
+
+
+def test_commit_without_the_module_is_skipped(
+    module: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (module / "mine" / "sch_mine.c").unlink()
+    asked = ["--module", str(module / "mine"), *LIMITED]
+    assert bisect.main([*asked, *short()]) == bisect.SKIP
+    assert "neither a sch_NAME.c nor a tcp_NAME.c" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -86,3 +167,11 @@ def test_refusals(
 ) -> None:
     assert bisect.main(asked(tree, *words)) == status
     assert said in capsys.readouterr().err
+
+
+def test_a_directory_outside_git_has_no_history(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--module", str(tmp_path), *LIMITED, "--good", "a", "--bad", "b", "dumbbell"]
+    assert bisect.main(words) == 2
+    assert "in no repository of git" in capsys.readouterr().err
