@@ -37,6 +37,8 @@ def table(engine: str, clock: str = "") -> str:
 def kernel_names(engine: str, clock: str = "") -> tuple[str, ...]:
     """Return the kernels that ENGINE boots, the newest first; a substitute comes last."""
     known = records.names(table(engine, clock), seldom=True)
+    if table(engine, clock) == "cloud":
+        known += records.arm64_names()
     other = sources.substitute(known[0]) if engine == "uml" else ""
     return (*known, other) if other and other not in known else known
 

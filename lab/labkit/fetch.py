@@ -17,6 +17,7 @@ from pathlib import Path
 from .cache import lock
 from .errors import LabError, need, say
 from .paths import CACHE
+from .targets import HOST_DEBIAN
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
@@ -105,9 +106,10 @@ def private_apt(suite: str, arch: str = "", *, source: bool = False) -> list[str
     return [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
 
 
-def cached(package: str) -> Path | None:
-    """Return the newest file of PACKAGE in the cache, or None."""
-    found = (CACHE / "dl").glob(f"{package}_*.deb")
+def cached(package: str, arch: str = HOST_DEBIAN) -> Path | None:
+    """Return the newest file of PACKAGE in the cache, or None. ARCH is Debian's name."""
+    folder = CACHE / "dl"
+    found = [path for end in (arch, "all") for path in folder.glob(f"{package}_*_{end}.deb")]
     return max(found, key=lambda path: path.stat().st_mtime, default=None)
 
 
@@ -152,22 +154,24 @@ def names(prefix: str, suite: str) -> set[str]:
 def download_with(package: str, options: list[str]) -> Path:
     """Fetch PACKAGE with apt OPTIONS and return the file."""
     apt_get(["download", "-q", package], options)
-    ready = cached(package)
+    key = "APT::Architecture="
+    arch = [word.removeprefix(key) for word in options if word.startswith(key)]
+    ready = cached(package, *arch)
     if not ready:
         raise LabError(f"apt-get did not download {package}")
     return ready
 
 
-def download(package: str, suites: tuple[str, ...]) -> Path:
+def download(package: str, suites: tuple[str, ...], arch: str = HOST_DEBIAN) -> Path:
     """Fetch PACKAGE from the first of SUITES that has it, unless the cache has it already."""
-    ready = cached(package)
+    ready = cached(package, arch)
     if ready:
         return ready
     problems = []
     for suite in suites:
         say(f"fetching {package} from Debian {suite}")
         try:
-            return download_with(package, update(suite))
+            return download_with(package, update(suite, "" if arch == HOST_DEBIAN else arch))
         except LabError as problem:
             problems.append(f"{suite}: {problem}")
     reasons = "\n  ".join(problems)

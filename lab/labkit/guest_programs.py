@@ -19,7 +19,8 @@ from .cache import built, digest, digest_files, files_under, mark
 from .errors import need
 from .paths import CACHE, LAB, ROOT
 from .progress import run_logged
-from .toolchain import compiler, jobs, version
+from .targets import X86, Target
+from .toolchain import jobs, version
 
 #: Debian's release of iproute2 and busybox.
 SUITE = "bookworm"
@@ -66,20 +67,20 @@ class Plugin:
         """Return a name for it in C, where no name begins with a digit."""
         return f"plugin_{self.kind}"
 
-    def compile(self, folder: Path, log: Path) -> Path:
+    def compile(self, folder: Path, log: Path, target: Target = X86) -> Path:
         """Compile it into FOLDER. Return the object, which hides all symbols but one."""
         words = [f'-DAQM_VERSION="{version()}"', *(f"-I{path}" for path in self.includes)]
         if self.generic:
             words += [f'-DKIND="{self.kind}"', f"-DKIND_UTIL={self.symbol}"]
         parts = [folder / f"{self.kind}-{source.stem}.o" for source in self.sources]
         for source, part in zip(self.sources, parts, strict=True):
-            cc: list[str | Path] = [need("cc", "gcc"), "-O2", *words, "-c", "-o", part, source]
+            cc: list[str | Path] = [target.tool("cc"), "-O2", *words, "-c", "-o", part, source]
             run_logged(cc, log, f"compiling {source.name} for {self.kind}")
         whole = folder / f"{self.kind}.o"
-        run_logged([need("ld", "binutils"), "-r", "-o", whole, *parts], log, f"linking {whole}")
+        run_logged([target.tool("ld"), "-r", "-o", whole, *parts], log, f"linking {whole}")
         names = [f"--redefine-sym={self.symbol}={self.identifier}"]
         names.append(f"--keep-global-symbol={self.identifier}")
-        run_logged([need("objcopy", "binutils"), *names, whole], log, f"hiding symbols of {whole}")
+        run_logged([target.tool("objcopy"), *names, whole], log, f"hiding symbols of {whole}")
         return whole
 
 
@@ -99,15 +100,15 @@ def own_plugins() -> list[Plugin]:
     return [*ours, *lab, Plugin("tracelink", (tc / "lab" / "generic.c",), uapi, generic=True)]
 
 
-def ensure_iproute2() -> Path:
+def ensure_iproute2(target: Target = X86) -> Path:
     """Return the directory of iproute2's ip, and of all objects of its tc. Cached."""
     shim = files_under(LAB / "src" / "libmnl")
-    key = digest(part.encode() for part in (CONFIG, SUITE, compiler(), *LINK))
+    key = digest(part.encode() for part in (CONFIG, SUITE, target.compiler(), *LINK))
     place = CACHE / "tools" / f"iproute2-{digest_files(shim, LAB, key)}"
-    return built(place, build_iproute2)
+    return built(place, lambda made: build_iproute2(made, target))
 
 
-def build_iproute2(path: Path) -> None:
+def build_iproute2(path: Path, target: Target) -> None:
     """Build iproute2 and keep what is linked with plugins later."""
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir(parents=True)
@@ -120,40 +121,47 @@ def build_iproute2(path: Path) -> None:
         words = [
             *("SUBDIRS=lib ip tc", "SHARED_LIBS=n", "NETNS_RUN_DIR=/run/netns", "LIBDIR=/usr/lib"),
             f"LAB_SRC={LAB / 'src'}",
-            *(f"CC={need('cc', 'gcc')}", f"LDFLAGS={' '.join(LINK)}"),
+            *(f"CC={target.tool('cc')}", f"LDFLAGS={' '.join(LINK)}"),
+            *((f"AR={target.tool('ar')}",) if target.prefix else ()),
             "CCOPTS=-O2 -ffunction-sections -fdata-sections",
         ]
         run_logged(["nice", "make", "-C", tree, f"-j{jobs()}", *words], log, "building iproute2")
         objects = [file for file in (tree / "tc").glob("*.o") if file.name != "static-syms.o"]
-        run_logged([need("ar", "binutils"), "rcs", path / "tc.a", *objects], log, "keeping tc")
+        run_logged([target.tool("ar"), "rcs", path / "tc.a", *objects], log, "keeping tc")
         for file in ("ip/ip", f"tc/{SYMBOLS}", "lib/libnetlink.a", "lib/libutil.a"):
             shutil.copy(tree / file, path)
     mark(path)
 
 
-def link_tc(target: Path, more: Sequence[Plugin], log: Path, given: Path | None = None) -> None:
-    """Write tc with the checkout's plugins and MORE to TARGET.
+def link_tc(
+    file: Path,
+    more: Sequence[Plugin],
+    log: Path,
+    given: Path | None = None,
+    target: Target = X86,
+) -> None:
+    """Write tc with the checkout's plugins and MORE to FILE.
 
     GIVEN has tc without its last link step, and compiled plugins instead of the checkout's.
     """
-    parts = given or ensure_iproute2()
+    parts = given or ensure_iproute2(target)
     ready = sorted((given / READY).glob("*.o")) if given else []
     plugins = [*([] if given else own_plugins()), *more]
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        objects = [*ready, *(plugin.compile(folder, log) for plugin in plugins)]
+        objects = [*ready, *(plugin.compile(folder, log, target) for plugin in plugins)]
         symbols = folder / "symbols.c"
         known = [Plugin(path.stem, (), ()) for path in ready]
         symbols.write_text(symbol_table([*known, *plugins]))
         command: list[str | Path] = [
-            *(need("cc", "gcc"), "-O2", *LINK, f"-I{parts}", "-o"),
-            *(target, symbols, *objects),
+            *(target.tool("cc"), "-O2", *LINK, f"-I{parts}", "-o"),
+            *(file, symbols, *objects),
             *("-Wl,--whole-archive", parts / "tc.a", "-Wl,--no-whole-archive"),
             *("-Wl,--start-group", parts / "libnetlink.a", parts / "libutil.a", "-Wl,--end-group"),
             "-lm",
         ]
         run_logged(command, log, "linking tc")
-    strip([target], log)
+    strip([file], log, target)
 
 
 def symbol_table(plugins: Sequence[Plugin]) -> str:
@@ -172,33 +180,39 @@ def symbol_table(plugins: Sequence[Plugin]) -> str:
     return "\n".join([*lines, f'#include "{SYMBOLS}"', "\treturn NULL;", "}", ""])
 
 
-def strip(programs: Sequence[Path], log: Path) -> None:
+def strip(programs: Sequence[Path], log: Path, target: Target = X86) -> None:
     """Remove what no guest needs from programs."""
-    run_logged([need("strip", "binutils"), *programs], log, "stripping programs")
+    run_logged([target.tool("strip"), *programs], log, "stripping programs")
 
 
-def ensure_busybox() -> Path:
-    """Return Debian's static busybox. Cached."""
+def ensure_package(package: str, target: Target = X86) -> Path:
+    """Return the directory with the files of Debian's PACKAGE. Cached."""
 
     def make(place: Path) -> None:
-        fetch.unpack_deb(fetch.download("busybox-static", (SUITE,)), place)
+        fetch.unpack_deb(fetch.download(package, (SUITE,), target.debian), place)
         mark(place)
 
-    place = built(CACHE / "tools" / f"busybox-{SUITE}", make)
-    return place / "bin" / "busybox"
+    name = package.removesuffix("-static")
+    ending = f"-{target.debian}" if target.prefix else ""
+    return built(CACHE / "tools" / f"{name}-{SUITE}{ending}", make)
 
 
-def build(tools: Path, target: Path, log: Path) -> None:
-    """Put all static programs into the directory TARGET; ours are in TOOLS."""
-    target.mkdir()
+def ensure_busybox(target: Target = X86) -> Path:
+    """Return Debian's static busybox. Cached."""
+    return ensure_package("busybox-static", target) / "bin" / "busybox"
+
+
+def build(tools: Path, folder: Path, log: Path, target: Target = X86) -> None:
+    """Put all static programs into the directory FOLDER; ours are in TOOLS."""
+    folder.mkdir()
     for name in TRAFFIC:
-        shutil.copy(tools / name, target)
-    shutil.copy(ensure_iproute2() / "ip", target)
-    shutil.copy(ensure_busybox(), target)
-    link_tc(target / "tc", [], log)
-    strip(sorted(target / name for name in (*TRAFFIC, "ip")), log)
+        shutil.copy(tools / name, folder)
+    shutil.copy(ensure_iproute2(target) / "ip", folder)
+    shutil.copy(ensure_busybox(target), folder)
+    link_tc(folder / "tc", [], log, target=target)
+    strip(sorted(folder / name for name in (*TRAFFIC, "ip")), log, target)
     for name in (*TRAFFIC, "ip", "tc", "busybox"):
-        check_static(target / name)
+        check_static(folder / name)
 
 
 def check_static(program: Path) -> None:

@@ -52,8 +52,14 @@ class Headers:
 
 
 def unpack(headers: Headers, target: Path) -> None:
-    """Unpack HEADERS, and what they need to build modules on this host, under TARGET."""
+    """Make TARGET hold HEADERS, ready for building modules."""
     shutil.rmtree(target, ignore_errors=True)
+    add(headers, target)
+    mark(target)
+
+
+def add(headers: Headers, target: Path) -> None:
+    """Unpack HEADERS, and what they need to build modules on this host, under TARGET."""
     options = fetch.update(headers.suite, headers.arch)
     host = fetch.update(headers.suite)
     say(f"fetching {headers.package} from {headers.suite}")
@@ -64,7 +70,6 @@ def unpack(headers: Headers, target: Path) -> None:
         if kbuild:
             wrap_programs(target, stock.depends(package, host, LIBRARY), headers.suite)
     stock.relocate(target)
-    mark(target)
 
 
 def closure(package: str, wanted: re.Pattern[str], options: list[str]) -> list[str]:
@@ -126,6 +131,11 @@ def is_program(path: Path) -> bool:
 def ensure_headers(headers: Headers) -> list[str]:
     """Return make's arguments to build modules with HEADERS. Fetch them if needed."""
     target = built(CACHE / "headers" / headers.name, lambda place: unpack(headers, place))
+    return arguments(headers, target)
+
+
+def directory(headers: Headers, target: Path) -> Path:
+    """Return the directory of HEADERS that were unpacked under TARGET. Raises LabError."""
     flavour = headers.package.rpartition("-")[2]
     found = [
         path
@@ -136,11 +146,19 @@ def ensure_headers(headers: Headers) -> list[str]:
         raise LabError(
             f"{headers.package} of {headers.suite} has no directory of headers: remove {target}"
         )
-    arch, prefix = ARCHITECTURES[headers.arch]
+    return found[0]
+
+
+def arguments(headers: Headers, target: Path) -> list[str]:
+    """Return make's arguments to build modules with HEADERS that were unpacked under TARGET."""
+    return ["-C", str(directory(headers, target)), *architecture(headers.arch)]
+
+
+def architecture(debian: str) -> list[str]:
+    """Return make's arguments to build modules for an architecture of Debian on this host."""
+    arch, prefix = ARCHITECTURES[debian]
     compiler = need(f"{prefix}gcc", f"gcc-{prefix.removesuffix('-')}" if prefix else "gcc")
     return [
-        "-C",
-        str(found[0]),
         f"ARCH={arch}",
         f"CROSS_COMPILE={prefix}",
         f"CC={compiler}",

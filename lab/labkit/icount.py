@@ -20,7 +20,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from . import bundle, images, initramfs, modules, process
+from . import bundle, cross, images, initramfs, modules, process, targets
 from .errors import LabError, need
 from .job import job_directory, parse_size
 from .kernels import Kernel
@@ -34,16 +34,16 @@ from .orders import (
     facts,
 )
 from .request import Request, Result
+from .targets import X86, Target
 from .uml import private_files
-
-PROGRAM, PACKAGE = "qemu-system-x86_64", "qemu-system-x86"
 
 #: Virtual time since boot at which the command starts, in milliseconds. Every kernel that we know
 #: has booted by then.
 BEGIN = "10000"
 
-#: Memory for results: its physical address and size. No kernel and no initramfs is there if the
-#: guest has at least LEAST_MEMORY.
+#: Memory for results: its place in an x86 guest's memory, and its size. No kernel and no initramfs
+#: is there if the guest has at least LEAST_MEMORY. An arm64 kernel cannot be told of a hole, so
+#: the last bytes of memory are not its own.
 WINDOW, WINDOW_BYTES = 0x800_0000, 128 << 20
 LEAST_MEMORY = 1 << 30
 
@@ -54,11 +54,10 @@ MEMORY, INITRD = "memory", "initrd"
 
 
 @functools.cache
-def qemu_version() -> str:
+def qemu_version(target: Target = X86) -> str:
     """Return the version of QEMU. Another one may give other bytes."""
-    shown = subprocess.run(
-        [need(PROGRAM, PACKAGE), "--version"], capture_output=True, text=True, check=True
-    )
+    command = [need(target.emulator, target.package), "--version"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True)
     return shown.stdout.splitlines()[0].removeprefix("QEMU emulator version ")
 
 
@@ -77,15 +76,23 @@ def environment(request: Request, values: dict[str, str]) -> dict[str, str]:
     }
 
 
-def orders_of(request: Request, values: dict[str, str]) -> Orders:
-    """Return the instructions from a booted kernel to the running command."""
+def window(target: Target, size: int) -> int:
+    """Return the place of the memory for results in a guest's SIZE bytes of memory."""
+    return WINDOW if target == X86 else size - WINDOW_BYTES
+
+
+def orders_of(request: Request, values: dict[str, str], address: int) -> Orders:
+    """Return the instructions from a booted kernel to the running command.
+
+    address: physical address of the memory for results
+    """
     orders = Orders()
     orders.add("mount", "proc", "/proc", "", "mount", "sysfs", "/sys", "")
     private_files(orders)
     orders.add("mkdir", JOB_IN_GUEST, "report", JOB_IN_GUEST, "send", JOB_IN_GUEST)
     for number in range(len(request.share)):
         orders.add("mkdir", shared(number), "send", shared(number))
-    orders.add("window", hex(WINDOW), str(WINDOW_BYTES))
+    orders.add("window", hex(address), str(WINDOW_BYTES))
     orders.add("until", BEGIN, "entropy", str(request.seed), "loopback")
     for name, value in environment(request, values).items():
         orders.add("env", f"{name}={value}")
@@ -119,25 +126,24 @@ def shared(number: int) -> str:
 def command_line(kernel: Kernel, request: Request) -> list[str]:
     """Return the command line of QEMU."""
     size = parse_size(request.memory)
+    target = targets.of_kernel(kernel.name)
+    own = f"memmap={WINDOW_BYTES:#x}${WINDOW:#x}"
     words = [
-        "console=ttyS0",
+        f"console={target.console}",
         "loglevel=5",
         "panic=-1",
         "oops=panic",
-        "nokaslr",
-        "mitigations=off",
-        "tsc=reliable",
-        "no_timer_check",
+        *target.words,
         "random.trust_cpu=off",
         "random.trust_bootloader=off",
-        f"memmap={WINDOW_BYTES:#x}${WINDOW:#x}",
+        own if target == X86 else f"mem={size - WINDOW_BYTES}",
         "iomem=relaxed",
         f"labjob={JOB_IN_GUEST}",
     ]
     return [
-        need(PROGRAM, PACKAGE),
+        need(target.emulator, target.package),
         *("-no-user-config", "-nodefaults", "-display", "none", "-no-reboot"),
-        *("-M", "pc,accel=tcg,memory-backend=ram", "-cpu", "qemu64", "-smp", "1"),
+        *("-M", target.machine, "-cpu", target.processor, "-smp", "1"),
         *("-m", f"{size >> 20}M"),
         *("-object", f"memory-backend-file,id=ram,size={size},mem-path={MEMORY},share=on"),
         *(
@@ -152,10 +158,10 @@ def command_line(kernel: Kernel, request: Request) -> list[str]:
     ]
 
 
-def sent(memory: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the path in the guest and the content of each file that the guest has sent."""
+def sent(memory: Path, place: int) -> Iterator[tuple[str, bytes]]:
+    """Yield the path in the guest and the content of each file that the guest has sent to PLACE."""
     with memory.open("rb") as file:
-        file.seek(WINDOW)
+        file.seek(place)
         total = int.from_bytes(file.read(8), "little")
         if total > WINDOW_BYTES - 8:
             raise LabError(f"{total} bytes of results in a window of {WINDOW_BYTES}")
@@ -167,12 +173,12 @@ def sent(memory: Path) -> Iterator[tuple[str, bytes]]:
         rest = rest[int(size) :]
 
 
-def collect(request: Request, job: Path) -> None:
-    """Write the files that the guest has sent into the job's directory and the shared ones."""
+def collect(request: Request, job: Path, place: int) -> None:
+    """Write the files that the guest has sent to PLACE into the job's directory and shared ones."""
     places = {JOB_IN_GUEST: job}
     places |= {shared(number): path for number, path in enumerate(request.share)}
-    for name, data in sent(job / MEMORY):
-        top = next(place for place in places if name.startswith(f"{place}/"))
+    for name, data in sent(job / MEMORY, place):
+        top = next(known for known in places if name.startswith(f"{known}/"))
         below = Path(name).relative_to(top)
         if ".." in below.parts:
             raise LabError(f"the guest sent {name}")
@@ -186,12 +192,20 @@ def collect(request: Request, job: Path) -> None:
 def run(request: Request, capture: bool) -> Result:
     """Boot a kernel for REQUEST and follow it to its end."""
     kernel = images.ensure(request.kernel)
-    extras, helpers = bundle.programs() or (modules.ensure_extras(), modules.ensure_helpers())
-    base = initramfs.ensure_base(kernel, extras, helpers / "init")
+    target = targets.of_kernel(kernel.name)
+    more: list[Path] = []
+    if target == X86:
+        extras, helpers = bundle.programs() or (modules.ensure_extras(), modules.ensure_helpers())
+        init = helpers / "init"
+    else:
+        extras, init = cross.ensure_programs(target)
+        more, helpers = cross.ensure_modules(kernel), modules.ensure_helpers()
+    base = initramfs.ensure_base(kernel, extras, init, more)
     leash = helpers / "leash.so"  # a wheel has none
-    values = facts(request, kernel) | {"qemu": qemu_version()}
+    values = facts(request, kernel) | {"qemu": qemu_version(target)}
+    place = window(target, parse_size(request.memory))
     with job_directory(request.memory) as job:
-        orders_of(request, values).write(job / "orders")
+        orders_of(request, values, target.memory + place).write(job / "orders")
         files = {path: source.read_bytes() for path, source in request.inputs.items()}
         files[f"{JOB_IN_GUEST}/orders"] = (job / "orders").read_bytes()
         initramfs.write(job / INITRD, base, files)
@@ -201,7 +215,7 @@ def run(request: Request, capture: bool) -> Result:
             request,
             {"LD_PRELOAD": str(leash)} if leash.exists() else {},
             capture,
-            collect=lambda: collect(request, job),
+            collect=lambda: collect(request, job, place),
         )
         result.lab = values
         return result

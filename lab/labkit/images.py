@@ -10,11 +10,13 @@ import re
 import shutil
 from pathlib import Path
 
-from . import fetch, records, stock
+from . import fetch, headers, records, stock, targets
 from .cache import built, digest, file_digest, mark
 from .errors import LabError, say
+from .headers import Headers
 from .kernels import Kernel
 from .paths import CACHE
+from .targets import Target
 
 #: Place of the pointer to the version in a bzImage, and what is added to it.
 VERSION_AT, VERSION_BASE, VERSION_BYTES = 0x20E, 0x200, 256
@@ -26,8 +28,17 @@ def is_image(name: str) -> bool:
     return "/" in name and Path(name).is_file()
 
 
-def version_text(image: Path) -> str:
-    """Return what an x86 kernel image says of itself; its first word is the release."""
+#: What a kernel prints first. An image for arm64 is not compressed.
+BANNER = re.compile(rb"Linux version (\S+ \([^\0]*)")
+
+
+def version_text(image: Path, target: Target = targets.X86) -> str:
+    """Return what a kernel image says of itself; its first word is the release."""
+    if target == targets.ARM64:
+        found = BANNER.search(image.read_bytes())
+        if not found:
+            raise LabError(f"{image} is no uncompressed kernel image for arm64")
+        return found[1].decode(errors="replace").strip()
     with image.open("rb") as file:
         head = file.read(1 << 16)
     if head[MAGIC_AT : MAGIC_AT + len(MAGIC)] != MAGIC:
@@ -64,12 +75,17 @@ def of_file(name: str) -> Kernel:
 
 
 def fetch_image(name: str, target: Path) -> None:
-    """Unpack image and modules of Debian's kernel NAME for clouds under TARGET."""
+    """Unpack image and modules of Debian's kernel NAME for clouds under TARGET.
+
+    For arm64 the headers are added, with which our modules are built.
+    """
     problems = []
-    for suite, ending in records.cloud_packages(name):
+    arch = targets.of_kernel(name).debian if name.endswith(targets.ARM64_SUFFIX) else ""
+    for suite, amd64 in records.cloud_packages(targets.version_of(name)):
         shutil.rmtree(target, ignore_errors=True)
+        ending = amd64.replace("amd64", arch or "amd64")
         try:
-            options = fetch.update(suite)
+            options = fetch.update(suite, arch)
             todo, done = [f"linux-image-{ending}"], []
             while todo:
                 package = todo.pop(0)
@@ -79,6 +95,8 @@ def fetch_image(name: str, target: Path) -> None:
             say(f"fetching Debian's Linux {name} for clouds from {suite}: {len(done)} packages")
             for package in done:
                 fetch.unpack_deb(fetch.download_with(package, options), target)
+            if arch:
+                headers.add(Headers(suite, f"linux-headers-{ending}", arch), target)
             return
         except LabError as problem:
             problems.append(f"{suite}: {problem}")
@@ -92,18 +110,20 @@ def of_debian(name: str) -> Kernel:
         fetch_image(name, place)
         mark(place)
 
+    target = targets.of_kernel(name)
     place = built(CACHE / "stock" / f"{name}-cloud", make)
     images = [*place.glob("boot/vmlinuz-*"), *place.glob("usr/lib/modules/*/vmlinuz")]
     if len(images) != 1:
         raise LabError(f"the packages of Linux {name} have {len(images)} images; remove {place}")
     (image,) = images
-    text = version_text(image)
+    text = version_text(image, target)
     release = text.split()[0]
-    version = re.search(r"Debian (\S+)", text)
+    version = re.search(r"Debian (\d\S*)", text)
     modules = next(path for path in place.glob(f"**/lib/modules/{release}") if path.is_dir())
     key = f"{name}-cloud-{version[1] if version else release}"
+    path = place if target == targets.X86 else place / "usr" / "src" / f"linux-headers-{release}"
     return Kernel(
-        name, "stock", re.sub(r"[^\w.+~-]", "_", key), place, release, image, modules, "x86"
+        name, "stock", re.sub(r"[^\w.+~-]", "_", key), path, release, image, modules, target.arch
     )
 
 

@@ -8,7 +8,7 @@ import lzma
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from . import cpio
@@ -28,6 +28,9 @@ WANTED = re.compile(
     r"net/sched/\w+|net/ipv4/tcp_\w+|drivers/net/(veth|ifb|dummy)|.*/(lib)?crc32c(_generic)?"
 )
 MODULE = re.compile(r"\.ko(\.\w+)?$")
+
+#: Programs for the self-tests, which only guests with modules of ours have.
+OPTIONAL_PROGRAMS = ("bash", "burst", "qdrive", "rawqdisc")
 
 #: File of a cached archive.
 BASE = "base.cpio"
@@ -60,19 +63,22 @@ class Modules:
     """Some modules of a kernel, and those that they depend on.
 
     top: the kernel's directory of modules, lib/modules/RELEASE
+    more: files of further modules, which are all taken
     """
 
-    def __init__(self, top: Path) -> None:
+    def __init__(self, top: Path, more: Sequence[Path] = ()) -> None:
         self.top = top
-        self.known = {module_name(path): path for path in top.rglob("*.ko*")}
+        self.known = {module_name(path): path for path in (*top.rglob("*.ko*"), *more)}
         self.taken: dict[str, bytes] = {}
         self.needs: dict[str, list[str]] = {}
         self.aliases: dict[str, list[str]] = {}
         for name, path in sorted(self.known.items()):
-            below = str(path.relative_to(top))
+            below = str(path.relative_to(top)) if path not in more else ""
             below = MODULE.sub("", below.removeprefix("kernel/").removeprefix("updates/"))
             if WANTED.fullmatch(below):
                 self.take(name)
+        for path in more:
+            self.take(module_name(path))
 
     def take(self, name: str) -> None:
         """Add module NAME and its dependencies. One that the kernel has built in is no file."""
@@ -108,9 +114,11 @@ class Modules:
         yield "modules.alias", "".join(f"{line}\n" for line in aliases).encode()
 
 
-def ensure_base(kernel: Kernel, extras: Extras, init: Path) -> Path:
-    """Return an archive of init, the programs and KERNEL's modules. Cached."""
+def ensure_base(kernel: Kernel, extras: Extras, init: Path, more: Sequence[Path] = ()) -> Path:
+    """Return an archive of init, the programs, KERNEL's modules and MORE modules. Cached."""
+    optional = (extras.bin / name for name in OPTIONAL_PROGRAMS)
     programs = [extras.bin / name for name in OWN_PROGRAMS]
+    programs += [path for path in optional if path.exists()]
     tables = [path for path in files_under(extras.tc) if path.suffix == ".dist"]
     key = digest(
         part.encode()
@@ -121,6 +129,7 @@ def ensure_base(kernel: Kernel, extras: Extras, init: Path) -> Path:
             digest_files(tables, extras.tc),
             Path(__file__).read_text(),
             Path(cpio.__file__).read_text(),
+            *(file_digest(path) for path in more),
         )
     )
 
@@ -137,7 +146,7 @@ def ensure_base(kernel: Kernel, extras: Extras, init: Path) -> Path:
             archive.file(f"{EXTRAS_IN_GUEST}/tc/{path.name}", path.read_bytes())
         for program in ("/bin/sh", "/sbin/modprobe"):
             archive.link(program, f"{PROGRAMS_IN_GUEST}/busybox")
-        for name, data in Modules(kernel.modules).files():
+        for name, data in Modules(kernel.modules, more).files():
             archive.file(f"/lib/modules/{kernel.release}/{name}", data)
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
@@ -153,5 +162,5 @@ def write(target: Path, base: Path, files: Mapping[str, bytes]) -> None:
     """Write an initramfs of BASE, and of FILES by their paths in the guest, to TARGET."""
     archive = Archive()
     for path, data in sorted(files.items()):
-        archive.file(path, data)
+        archive.file(path, data, program=data.startswith(b"#!"))
     target.write_bytes(base.read_bytes() + archive.to_bytes())

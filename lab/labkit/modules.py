@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import guest_programs
+from . import guest_programs, headers
 from .cache import (
     altered,
     built,
@@ -65,6 +65,8 @@ def make_arguments(kernel: Kernel) -> list[str]:
     arguments = ["-C", str(kernel.path)]
     if kernel.arch == "um":
         arguments.append("ARCH=um")
+    elif kernel.arch == "arm64":
+        arguments += headers.architecture("arm64")
     elif not shutil.which(kernel.cc):
         # Debian's headers require the kernel's own compiler. A newer one works, too.
         arguments.append("CC=gcc")

@@ -20,6 +20,7 @@ Sections and keys:
 
     [cloud]         boots in QEMU with the virtual clock, as Debian ships it for clouds
     packages        as above
+    arm64           Debian's kernel for arm64 boots, too, as VERSION-arm64
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from pathlib import Path
 
 from .errors import LabError
 from .paths import LAB
+from .targets import ARM64_SUFFIX
 
 #: The oldest kernel known to boot in user mode with the settings of the lab.
 OLDEST = "6.12"
@@ -60,6 +62,7 @@ class Stock:
 
     packages: tuple[tuple[str, str], ...]
     seldom: bool = False
+    arm64: bool = False
 
 
 @dataclass(frozen=True)
@@ -126,9 +129,9 @@ def user_mode(
     )
 
 
-def stock(*, packages: list[tuple[str, str]], seldom: bool = False) -> Stock:
-    """Return the table [qemu] of a record."""
-    return Stock(tuple((suite, ending) for suite, ending in packages), seldom)
+def stock(*, packages: list[tuple[str, str]], seldom: bool = False, arm64: bool = False) -> Stock:
+    """Return the table [qemu] or [cloud] of a record."""
+    return Stock(tuple((suite, ending) for suite, ending in packages), seldom, arm64)
 
 
 @functools.cache
@@ -147,6 +150,12 @@ def names(engine: str, *, seldom: bool = False) -> tuple[str, ...]:
     return tuple(
         name for name, how in found if how and (seldom or not getattr(how, "seldom", False))
     )
+
+
+def arm64_names() -> tuple[str, ...]:
+    """Return the kernels for arm64 that QEMU boots with the virtual clock, the newest first."""
+    found = [(name, record.cloud) for name, record in records().items()]
+    return tuple(f"{name}{ARM64_SUFFIX}" for name, cloud in found if cloud and cloud.arm64)
 
 
 def boots(name: str) -> bool:
