@@ -175,7 +175,7 @@ def _run(args: argparse.Namespace) -> int:
     else:
         _checked(engines.check, Request(["true"], clock=clock, seed=args.seed, **lab_options))
         if unchanged_kernel.counted(clock, lab_options):
-            unchanged_kernel.check(recipe)
+            unchanged_kernel.check(recipe, args.kernel)
     directory = args.out or default_out(found, asked)
     with run_directory.claimed(directory, asked) as place:
         cost = execute.run(recipe, facts, asked, place, None if args.here else lab_options)

@@ -33,6 +33,7 @@ from .orders import (
     Orders,
     facts,
 )
+from .paths import BUNDLE
 from .request import Request, Result
 from .targets import X86, Target
 from .uml import private_files
@@ -112,6 +113,10 @@ def check(request: Request) -> None:
         )
     if request.nics:
         raise LabError(f"--nics: {how} has no devices, because they would bring in the host's time")
+    if BUNDLE and targets.of_kernel(request.kernel) != X86:
+        raise LabError(
+            f"--kernel {request.kernel}: this package has programs for x86-64 only; use a checkout"
+        )
     if request.icount or request.plugin:
         raise LabError(f"{how} counts instructions anyway: leave out --icount and --plugin")
     if parse_size(request.memory) < LEAST_MEMORY:

@@ -146,6 +146,8 @@ def ensure_base(kernel: Kernel, extras: Extras, init: Path, more: Sequence[Path]
             archive.file(f"{EXTRAS_IN_GUEST}/tc/{path.name}", path.read_bytes())
         for program in ("/bin/sh", "/sbin/modprobe"):
             archive.link(program, f"{PROGRAMS_IN_GUEST}/busybox")
+        if (extras.bin / "bash").exists():
+            archive.link("/bin/bash", f"{PROGRAMS_IN_GUEST}/bash")
         for name, data in Modules(kernel.modules, more).files():
             archive.file(f"/lib/modules/{kernel.release}/{name}", data)
         shutil.rmtree(place, ignore_errors=True)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import socket
 import struct
 import threading
@@ -15,7 +16,7 @@ import pytest
 
 from aqmlab.run import unchanged_kernel
 from aqmlab.run.steps import Failure
-from labkit import engines, icount, images, process, records
+from labkit import engines, icount, images, process, records, targets
 from labkit.errors import LabError
 from labkit.request import Request, Result
 
@@ -68,25 +69,29 @@ def test_image_needs_its_modules(tmp_path: Path) -> None:
     assert images.of_file(str(image)).key != kernel.key
 
 
-def test_results_are_read_from_the_window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(icount, "WINDOW", 4096)
+#: Where a window begins in a file of memory.
+PLACE = 4096
+
+
+def test_results_are_read_from_the_window(tmp_path: Path) -> None:
     memory = tmp_path / icount.MEMORY
     text = b"\0".join((b"/run/lab/status", b"4", b"end\n/run/share0/a", b"0", b""))
-    memory.write_bytes(bytes(4096) + struct.pack("<Q", len(text)) + text + bytes(100))
-    assert [*icount.sent(memory)] == [("/run/lab/status", b"end\n"), ("/run/share0/a", b"")]
-    memory.write_bytes(bytes(8192))
-    assert [*icount.sent(memory)] == []
-    memory.write_bytes(bytes(4096) + b"\xff" * 8)
+    memory.write_bytes(bytes(PLACE) + struct.pack("<Q", len(text)) + text + bytes(100))
+    sent = [*icount.sent(memory, PLACE)]
+    assert sent == [("/run/lab/status", b"end\n"), ("/run/share0/a", b"")]
+    memory.write_bytes(bytes(2 * PLACE))
+    assert [*icount.sent(memory, PLACE)] == []
+    memory.write_bytes(bytes(PLACE) + b"\xff" * 8)
     with pytest.raises(LabError, match="in a window of"):
-        [*icount.sent(memory)]
+        [*icount.sent(memory, PLACE)]
 
 
 def test_guest_cannot_write_outside_its_directories(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(icount, "sent", lambda _: iter([("/run/share0/../x", b"")]))
+    monkeypatch.setattr(icount, "sent", lambda *_: iter([("/run/share0/../x", b"")]))
     with pytest.raises(LabError, match="sent /run/share0/"):
-        icount.collect(request(share=[tmp_path]), tmp_path)
+        icount.collect(request(share=[tmp_path]), tmp_path, PLACE)
 
 
 def test_busy_processor_fails_a_run() -> None:
@@ -133,11 +138,23 @@ echo kept > /run/share0/file
 
 
 @pytest.mark.qemu
-@pytest.mark.parametrize("kernel", [NEWEST, pytest.param(OLDEST, marks=pytest.mark.extra)])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        NEWEST,
+        *(
+            pytest.param(name, marks=pytest.mark.extra)
+            for name in (OLDEST, *records.arm64_names()[:1])
+        ),
+    ],
+)
 def test_disturbed_run_has_the_same_bytes(
     kernel: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The guest's clock does not depend on when QEMU's threads run."""
+    target = targets.of_kernel(kernel)
+    if not shutil.which(target.emulator) or not shutil.which(f"{target.prefix}gcc"):
+        pytest.skip(f"needs {target.package} and {target.prefix}gcc")
     asked = request(command=["sh", "-c", SCRIPT], kernel=kernel, share=[tmp_path], time_limit=900)
     calm = engines.run(asked, capture=True)
     assert (calm.status, calm.reason) == (0, "")
@@ -159,4 +176,4 @@ def test_disturbed_run_has_the_same_bytes(
     assert again.clock == calm.clock > 13
     other = engines.run(request(**{**vars(asked), "seed": 2}), capture=True)
     assert other.stdout != calm.stdout
-    assert calm.lab["qemu"] == icount.qemu_version()
+    assert calm.lab["qemu"] == icount.qemu_version(target)

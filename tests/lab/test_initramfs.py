@@ -69,6 +69,16 @@ def test_modules_come_with_all_that_they_depend_on(tmp_path: Path) -> None:
     assert files["modules.alias"] == b"alias net-a sch_a\n"
 
 
+def test_further_modules_are_all_taken_with_what_they_need(tmp_path: Path) -> None:
+    top, extra = tmp_path / "top", tmp_path / "extra"
+    write(top / "kernel" / "lib" / "c.ko", module())
+    write(extra / "sch_mine.ko", module("frame,c", "net-sch-mine"))
+    write(extra / "frame.ko", module())
+    files = dict(Modules(top, sorted(extra.iterdir())).files())
+    assert b"sch_mine.ko: frame.ko c.ko\n" in files["modules.dep"]
+    assert files["modules.alias"] == b"alias net-sch-mine sch_mine\n"
+
+
 def test_file_that_is_no_module_is_refused_by_name(tmp_path: Path) -> None:
     write(tmp_path / "kernel" / "net" / "sched" / "sch_a.ko.lz4", b"\x04\x22\x4d\x18")
     with pytest.raises(LabError, match=r"sch_a\.ko\.lz4 is not a kernel module"):

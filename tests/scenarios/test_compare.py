@@ -121,6 +121,7 @@ def test_a_verdict_needs_all_seeds_and_a_difference_that_counts(
         (["--mine", "pfifo", "--workload", "dumbell"], "did you mean dumbbell"),
         (["--mine", "pfifo", "--seeds", "1"], "an interval needs 2"),
         (["--mine", "pfifo", "--engine", "qemuu"], 'no engine "qemuu": did you mean qemu'),
+        (["--mine", "pfifo", "--clock", "wall"], "--clock wall: compare runs in virtual time only"),
         (
             ["--mine", "pfifo", "--set", "cc=vgas,reno"],
             'no congestion control "vgas": did you mean',
@@ -183,7 +184,7 @@ def test_engine_and_kernel_reach_every_run_and_the_check(
     monkeypatch.setattr(wanted.engines, "run", boot)
     monkeypatch.setattr(demo, "run_and_report", run)
     given = [word for kernel in kernels for word in ("--kernel", kernel)]
-    given += ["--mine", "pfifo", "--engine", "qemu"]
+    given += ["--mine", "pfifo", "--engine", "qemu", "--clock", "virtual"]
     given += [] if len(kernels) > 1 else ["--against", "pie"]
     command.main([*given, "--workload", "dumbbell", "--out", str(tmp_path)])
     assert {request.kernel for request in asked} == {*(kernels or [""])}

@@ -59,6 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--engine", default="", metavar="qemu", help="run kernels as Debian ships them"
     )
+    parser.add_argument("--clock", default="virtual", help="virtual (default), and no other")
     parser.add_argument(
         "--against",
         default="",

@@ -156,6 +156,8 @@ def wanted_runs(
             raise UserError(str(error)) from error
     if args.engine not in ("", *engines.ENGINES):
         raise unknown("engine", args.engine, engines.ENGINES)
+    if args.clock != "virtual":
+        raise UserError(f"--clock {args.clock}: compare runs in virtual time only; leave it out")
     if not args.mine.split():
         raise UserError('--mine: needs a kind, as in --mine "pfifo limit {buffer}"')
     kind = args.mine.split()[0]

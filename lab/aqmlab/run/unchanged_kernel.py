@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Runs in a guest that sees no file of the host, whose kernel has no module of ours.
+"""Runs in a guest that sees no file of the host.
 
 There instructions take virtual time: see labkit/icount.py.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 from aqmlab.exceptions import UserError
 from aqmlab.qdiscs import names
-from labkit import engines, icount
+from labkit import engines, icount, targets
 
 from .congestion_control import OURS as CONTROLS
 from .recipe import Recipe
@@ -63,13 +63,18 @@ def busy(uptime: str, duration_ms: int) -> dict[str, float]:
     return {"busy": round(share, 3)}
 
 
-def check(recipe: Recipe) -> None:
-    """Raise UserError if RECIPE needs a module of ours, or a program of this machine."""
+def check(recipe: Recipe, kernel: str) -> None:
+    """Raise UserError if RECIPE needs a program of this machine, or a module that KERNEL lacks.
+
+    kernel: its name. Those for arm64 have our modules
+    """
     if recipe.generator != "flowgen" or recipe.programs:
         raise UserError(
             f"{HOW}: the guest has no program of this machine: leave out --exec and "
             f"generator={recipe.generator}, or use --engine uml"
         )
+    if kernel.endswith(targets.ARM64_SUFFIX):
+        return
     kinds = names.added(line for batch in recipe.batches for line in batch.lines)
     controls = {str(flow.get("cc", "")) for flow in recipe.flows}
     ours = [
@@ -83,6 +88,6 @@ def check(recipe: Recipe) -> None:
     if recipe.traces or ours:
         what = ours[0] if ours else "trace"
         raise UserError(
-            f"{what}: {HOW} boots kernels with their own modules only, and this is a module of "
-            "this project: use --engine uml"
+            f"{what}: {HOW} boots x86 kernels with their own modules only, and this is a module "
+            "of this project: use --engine uml, or a kernel for arm64"
         )
