@@ -27,7 +27,7 @@ class Target:
     machine, processor: of the emulator
     console: the kernel's name of the serial line
     memory: physical address of the guest's memory
-    words: of the kernel's command line, beside those that all guests have
+    words: of the kernel's command line, in addition to the words that all guests have
     """
 
     arch: str

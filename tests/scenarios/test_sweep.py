@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import subprocess
@@ -29,6 +30,24 @@ def test_warnings_of_runs_are_shown_once_with_the_first_run() -> None:
         for name, count in (("one", 5), ("two", 7))
     } | {"old": {}, "well": {"warnings": []}}
     assert sweep._warnings(results) == {"the qdisc dropped some, so it lost": ["one", "two"]}
+
+
+@pytest.mark.parametrize(
+    ("others", "boots"), [([], 0), (["--kernel", "7.3"], 1), (["--engine", "uml"], 1)]
+)
+def test_user_mode_is_booted_first_only_if_a_run_needs_it(
+    others: list[str], boots: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine that is not x86-64 has no user mode."""
+    words = [["dumbbell", "--engine", "qemu", "--kernel", "6.1"]]
+    words += [["dumbbell", *others]] if others else []
+    jobs = {str(number): sweep_job.Job(each, "pfifo") for number, each in enumerate(words)}
+    booted: list[int] = []
+    monkeypatch.setattr(sweep, "_boot_once", lambda: booted.append(1))
+    monkeypatch.setattr(sweep, "forked", lambda *_: None)
+    args = argparse.Namespace(out=tmp_path, resume=True, profile=None, jobs=1)
+    assert sweep.run(args, jobs) == {}
+    assert len(booted) == boots
 
 
 def all_jobs() -> dict[str, dict[str, sweep_job.Job]]:

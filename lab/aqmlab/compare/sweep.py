@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -26,6 +27,9 @@ from labkit.usage import Parser
 from .cluster import snakemake, where
 from .forks import forked
 from .sweep_job import Job
+
+#: Words of a run that does not boot user mode.
+QEMU = ("--engine", "qemu")
 
 
 def parser(
@@ -86,13 +90,8 @@ def run(
         )
         + "\n"
     )
-    print("the lab's kernel, modules and tools", file=sys.stderr, flush=True)
-    try:
-        booted = engines.run(Request(["true"]))
-    except LabError as error:
-        raise SystemExit(f"lab: {error}") from error
-    if booted.status:
-        raise SystemExit(f"lab: {booted.reason}; kernel log: {booted.log}")
+    if any(QEMU not in itertools.pairwise(job.words) for job in jobs.values()):
+        _boot_once()
     with terminated_as_interrupt():
         if args.profile:
             snakemake(directory, list(jobs), where(args.profile, args.jobs), taken)
@@ -110,6 +109,17 @@ def run(
             file=sys.stderr,
         )
     return results
+
+
+def _boot_once() -> None:
+    """Boot user mode, so that its kernel is built before the runs. Raises SystemExit."""
+    print("the lab's kernel, modules and tools", file=sys.stderr, flush=True)
+    try:
+        booted = engines.run(Request(["true"]))
+    except LabError as error:
+        raise SystemExit(f"lab: {error}") from error
+    if booted.status:
+        raise SystemExit(f"lab: {booted.reason}; kernel log: {booted.log}")
 
 
 def _warnings(results: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
