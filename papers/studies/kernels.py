@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Run the same experiments on many releases of Linux, as Debian ships them.
 
-QEMU boots them in virtual time (docs/your-kernel.md). The first table names the differences between
-kernels that follow each other. The others have a line for each experiment and a cell for each
-kernel. The tables are Markdown.
+QEMU boots them in virtual time (docs/kernels.md). The first table names the differences between
+kernels that follow each other, and between the oldest and the newest. The others have a line for
+each experiment and a cell for each kernel. The tables are Markdown.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from aqmlab import ROOT
 from aqmlab.compare import sweep, sweep_job
 from aqmlab.report.intervals import Mean, mean
 from labkit import records
+
+from . import kernel_rows
+from .kernel_rows import Row
 
 CONTROLS = ("cubic", "reno", "bbr")
 QDISCS = {
@@ -144,21 +147,40 @@ class Difference:
         return f"| {' | '.join(cells)} |"
 
 
-Values = Mapping[tuple[Experiment, str], Sequence[Mapping[str, Any]]]
+Values = Mapping[tuple[Experiment, str], Mapping[int, Mapping[str, float]]]
+
+
+def numbers(result: Mapping[str, Any]) -> dict[str, float]:
+    """Return the numbers of a run by their names."""
+    return {measure.name: measure.of(result) for measure in MEASURES}
+
+
+def by_kernel(rows: Iterable[Row]) -> Values:
+    """Return the numbers of runs by experiment and kernel, and then by seed."""
+    found: dict[tuple[Experiment, str], dict[int, Mapping[str, float]]] = {}
+    for row in sorted(rows, key=lambda row: row.seed):
+        experiment = Experiment(row.scenario, row.control, row.qdisc)
+        found.setdefault((experiment, row.kernel), {})[row.seed] = row.numbers
+    return found
+
+
+def pairs_of(kernels: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the kernels to compare: neighbours, and the oldest with the newest."""
+    return list(dict.fromkeys([*itertools.pairwise(kernels), (kernels[0], kernels[-1])]))
 
 
 def differences(values: Values, kernels: Sequence[str]) -> Iterator[Difference]:
     """Yield each metric whose interval of the difference does not contain 0, seed by seed.
 
-    values: results by experiment and kernel, one for each seed; kernels: the oldest first
+    values: numbers by experiment and kernel, and by seed; kernels: the oldest first
     """
-    for before, after in itertools.pairwise(kernels):
+    for before, after in pairs_of(kernels):
         for experiment in dict.fromkeys(experiment for experiment, _ in values):
-            old, new = (values.get((experiment, kernel), ()) for kernel in (before, after))
-            if len(old) < 2 or len(old) != len(new):
+            old, new = (values.get((experiment, kernel), {}) for kernel in (before, after))
+            if len(old) < 2 or old.keys() != new.keys():
                 continue
             for measure in MEASURES:
-                pairs = [(measure.of(a), measure.of(b)) for a, b in zip(old, new, strict=True)]
+                pairs = [(old[seed][measure.name], new[seed][measure.name]) for seed in old]
                 if any(math.isnan(value) for pair in pairs for value in pair):
                     continue
                 found = mean([b - a for a, b in pairs])
@@ -181,11 +203,11 @@ def table(values: Values, kernels: Sequence[str], measure: Measure) -> str:
     for experiment in dict.fromkeys(experiment for experiment, _ in values):
         cells = []
         for kernel in kernels:
-            results = values.get((experiment, kernel), ())
-            numbers = [measure.of(result) for result in results]
+            runs = values.get((experiment, kernel), {})
+            found = [run[measure.name] for run in runs.values()]
             digits = 1 if measure.unit else 2
-            known = numbers and not any(map(math.isnan, numbers))
-            cells.append(mean(numbers).text(digits=digits) if known else "")
+            known = found and not any(map(math.isnan, found))
+            cells.append(mean(found).text(digits=digits) if known else "")
         lines.append(f"| {experiment.name} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -202,12 +224,26 @@ def arguments() -> argparse.Namespace:
     ):
         parser.add_argument(f"--{name}", nargs="+", choices=allowed, default=allowed)
     parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS, metavar="N")
+    parser.add_argument("--stored", action="store_true", help="run nothing; show committed runs")
+    parser.add_argument("--store", action="store_true", help=f"write {kernel_rows.ROWS.name}")
     return parser.parse_args()
+
+
+def report(rows: Sequence[Row]) -> str:
+    """Return the tables of runs."""
+    values = by_kernel(rows)
+    kernels = sorted({row.kernel for row in rows}, key=records.order)
+    tables = [difference_table(differences(values, kernels))]
+    tables += [table(values, kernels, measure) for measure in MEASURES]
+    return "\n\n".join(tables) + "\n"
 
 
 def main() -> int:
     """Run what is missing and print the tables. Return 1 if a run failed."""
     args = arguments()
+    if args.stored:
+        print(report(kernel_rows.read()))
+        return 0
     experiments = [
         Experiment(*parts)
         for parts in itertools.product(args.scenarios, args.controls, args.qdiscs)
@@ -220,13 +256,19 @@ def main() -> int:
         for kernel in args.kernels
     }
     done = sweep.run(args, jobs)
-    values: dict[tuple[Experiment, str], list[Mapping[str, Any]]] = {}
-    for experiment, kernel, seed in itertools.product(experiments, args.kernels, args.seeds):
-        if result := done.get(experiment.directory(kernel, seed)):
-            values.setdefault((experiment, kernel), []).append(result)
-    print(difference_table(differences(values, args.kernels)), end="\n\n")
-    for measure in MEASURES:
-        print(table(values, args.kernels, measure), end="\n\n")
+    rows = [
+        Row(
+            *(experiment.scenario, experiment.control, experiment.qdisc),
+            *(kernel, seed, numbers(result)),
+            **kernel_rows.facts(result),
+        )
+        for experiment, kernel, seed in itertools.product(experiments, args.kernels, args.seeds)
+        if (result := done.get(experiment.directory(kernel, seed)))
+    ]
+    if args.store and rows:
+        kernel_rows.write(kernel_rows.ROWS, rows)
+    if rows:
+        print(report(rows))
     missing = len(jobs) - len(done)
     print(f"{len(done)} of {len(jobs)} runs; {missing} are missing or failed")
     return 1 if missing else 0

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +12,8 @@ import pytest
 from aqmlab.run.params import resolve
 from aqmlab.run.scenario import find
 from labkit import records
-from studies import kernels
+from studies import kernel_rows, kernels
+from studies.kernel_rows import Row
 from studies.kernels import Experiment
 
 ONE = Experiment("dumbbell", "cubic", "fq_codel")
@@ -34,13 +35,17 @@ def result(queue_ms: float, p99: float | None = 3.0) -> dict[str, Any]:
     }
 
 
-def values(**queues: list[float]) -> Mapping[tuple[Experiment, str], list[dict[str, Any]]]:
-    """Return results with these queues, in ms, by the kernel's name and for each seed."""
-    return {(ONE, name): [result(queue) for queue in each] for name, each in queues.items()}
+def values(**queues: list[float]) -> kernels.Values:
+    """Return numbers with these queues, in ms, by the kernel's name and for each seed."""
+    return {
+        (ONE, name): {seed: kernels.numbers(result(queue)) for seed, queue in enumerate(each, 1)}
+        for name, each in queues.items()
+    }
 
 
 def test_only_a_difference_beyond_its_interval_is_named() -> None:
-    found = [*kernels.differences(values(a=[5, 6, 7], b=[9, 10, 11.1], c=[9, 12, 6]), "abc")]
+    given = values(a=[5, 6, 7], b=[9, 10, 11.1], c=[9, 12, 6])
+    found = [*kernels.differences(given, "abc")]
     assert [(each.before, each.after, each.measure.name) for each in found] == [("a", "b", "queue")]
     assert found[0].difference.value == pytest.approx(4.033, abs=0.001)
     assert "| dumbbell, cubic, fq_codel | queue ms | a to b | 6.0 ±2.5 |" in (
@@ -57,11 +62,30 @@ def test_seed_that_is_missing_leaves_the_pair_out() -> None:
 
 
 def test_table_has_no_number_where_a_run_has_none() -> None:
-    given = {**values(a=[5, 6]), (ONE, "b"): [result(5, None)]}
+    given = {**values(a=[5, 6]), (ONE, "b"): {1: kernels.numbers(result(5, None))}}
     probe = next(each for each in kernels.MEASURES if each.name == "probe p99")
     rows = kernels.table(given, ("a", "b"), probe).splitlines()
     assert rows[0] == "| probe p99 ms | a | b |"
     assert rows[2] == "| dumbbell, cubic, fq_codel | 3.0 ±0.0 |  |"
+
+
+def test_oldest_and_newest_kernel_are_compared_too() -> None:
+    """Small steps add up."""
+    given = values(a=[5, 6, 7], b=[5.9, 6.9, 7.9], c=[6.8, 7.8, 8.8])
+    found = [*kernels.differences(given, "abc")]
+    assert [(each.before, each.after) for each in found] == [("a", "c")]
+    assert kernels.pairs_of("ab") == [("a", "b")]
+
+
+def test_stored_rows_give_the_same_tables(tmp_path: Path) -> None:
+    rows = [
+        Row("dumbbell", "bbr", "pie", kernel, seed, kernels.numbers(result(seed * 7.123456, None)))
+        for kernel in ("6.12", "6.1")
+        for seed in (2, 1)
+    ]
+    kernel_rows.write(tmp_path / "rows.csv", rows)
+    assert kernels.report(kernel_rows.read(tmp_path / "rows.csv")) == kernels.report(rows)
+    assert "| queue ms | 6.1 | 6.12 |" in kernels.report(rows)
 
 
 @pytest.mark.parametrize("scenario", kernels.SCENARIOS)
