@@ -193,6 +193,8 @@ def test_engine_and_kernel_reach_every_run_and_the_check(
     found = {tuple(job.words[job.words.index("--engine") :][:4]) for job in jobs.values()}
     if kernels:
         assert found == {("--engine", "qemu", "--kernel", kernel) for kernel in kernels}
+    several = ["kernel"] if len(kernels) > 1 else []
+    assert all([*job.varied] == several for job in jobs.values())
     assert jobs
     assert all(job.words[job.words.index("--engine") + 1] == "qemu" for job in jobs.values())
 

@@ -475,6 +475,19 @@ def test_runs_with_different_settings_are_not_seeds_of_one_row(tmp_path: Path) -
     ]
 
 
+def test_runs_on_two_kernels_share_a_table_only_if_the_kernels_are_compared(tmp_path: Path) -> None:
+    make(tmp_path, {("old", 100): 1.0, ("new", 100): 1.0})
+    told = tmp_path / "new-100" / "result.json"
+    told.write_text(told.read_text().replace('"kernel": "7.3"', '"kernel": "9.9"'))
+    assert [[*section.runs] for section in load_runs.collect([tmp_path])] == [["old"], ["new"]]
+    sweep = tmp_path / "sweep.json"
+    stored = json.loads(sweep.read_text())
+    for label in stored["runs"].values():
+        label["varied"] = ["kernel"]
+    sweep.write_text(json.dumps(stored))
+    assert [[*section.runs] for section in load_runs.collect([tmp_path])] == [["old", "new"]]
+
+
 def seeds(*given: Path) -> list[list[int]]:
     """Return the seeds of each discipline of each section."""
     return [

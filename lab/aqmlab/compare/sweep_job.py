@@ -19,7 +19,7 @@ class Job:
     name: of the discipline
     buffer: in packets, if buffers are compared
     workload: its name, if the sweep has several
-    varied: parameters that differ within a table
+    varied: parameters that differ within a table, or "kernel"
     """
 
     words: list[str]

@@ -187,7 +187,8 @@ def wanted_runs(
     kernel = [*engine, "--kernel", *args.kernel] if len(args.kernel) == 1 else engine
     words = [word for path in args.module for word in ("--module", str(path.resolve()))]
     if len(args.kernel) > 1:
-        return versions(args, workloads, on_kernels(args, [*words, *engine]))
+        jobs, mine = versions(args, workloads, on_kernels(args, [*words, *engine]))
+        return {name: replace(job, varied=["kernel"]) for name, job in jobs.items()}, mine
     if rivals := module_rivals.rivals(args.module):
         if against or args.base or given:
             raise UserError(
@@ -196,7 +197,7 @@ def wanted_runs(
             )
         return versions(args, workloads, of_modules(args, rivals, kernel))
     words += kernel
-    jobs: dict[str, sweep_job.Job] = {}
+    jobs = {}
     mine = [*lines]
     for key, workload in workloads.items():
         seeds = range(1, args.seeds + 1)

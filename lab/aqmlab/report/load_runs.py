@@ -128,14 +128,13 @@ def collect(places: Sequence[Path]) -> list[Section]:
             left_out.append(str(error))
             continue
         buffer, workload = label.get("buffer"), label.get("workload", "")
+        varied = label.get("varied", ())
         parameters = {
-            key: value
-            for key, value in result["parameters"].items()
-            if key not in label.get("varied", ())
+            key: value for key, value in result["parameters"].items() if key not in varied
         }
         setting = json.dumps(
             [
-                *(result[key] for key in ("scenario", "clock", "kernel")),
+                *(result[key] for key in ("scenario", "clock", "kernel") if key not in varied),
                 parameters,
                 buffer,
                 workload,
