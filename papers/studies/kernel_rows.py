@@ -51,9 +51,16 @@ def facts(result: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def write(path: Path, rows: Iterable[Row]) -> None:
-    """Write rows to a file, in the order of what was run."""
-    found = sorted(rows, key=lambda row: [getattr(row, key) for key in KEYS])
+def key_of(row: Row) -> tuple[str | int, ...]:
+    """Return what was run, and with which seed."""
+    return (row.scenario, row.control, row.qdisc, row.kernel, row.seed)
+
+
+def add(path: Path, rows: Iterable[Row]) -> None:
+    """Write rows to a file, which keeps its rows of other runs, in the order of what was run."""
+    kept = read(path) if path.exists() else []
+    by_key = {key_of(row): row for row in (*kept, *rows)}
+    found = [by_key[key] for key in sorted(by_key)]
     names = [*found[0].numbers]
     with path.open("w", newline="") as file:
         out = csv.writer(file, lineterminator="\n")

@@ -225,7 +225,7 @@ def arguments() -> argparse.Namespace:
         parser.add_argument(f"--{name}", nargs="+", choices=allowed, default=allowed)
     parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS, metavar="N")
     parser.add_argument("--stored", action="store_true", help="run nothing; show committed runs")
-    parser.add_argument("--store", action="store_true", help=f"write {kernel_rows.ROWS.name}")
+    parser.add_argument("--store", action="store_true", help=f"add to {kernel_rows.ROWS.name}")
     return parser.parse_args()
 
 
@@ -266,7 +266,7 @@ def main() -> int:
         if (result := done.get(experiment.directory(kernel, seed)))
     ]
     if args.store and rows:
-        kernel_rows.write(kernel_rows.ROWS, rows)
+        kernel_rows.add(kernel_rows.ROWS, rows)
     if rows:
         print(report(rows))
     missing = len(jobs) - len(done)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from aqmlab import ROOT
 from aqmlab.run.params import resolve
 from aqmlab.run.scenario import find
 from labkit import records
@@ -83,9 +84,16 @@ def test_stored_rows_give_the_same_tables(tmp_path: Path) -> None:
         for kernel in ("6.12", "6.1")
         for seed in (2, 1)
     ]
-    kernel_rows.write(tmp_path / "rows.csv", rows)
+    kernel_rows.add(tmp_path / "rows.csv", rows[:3])
+    kernel_rows.add(tmp_path / "rows.csv", rows[2:])
     assert kernels.report(kernel_rows.read(tmp_path / "rows.csv")) == kernels.report(rows)
     assert "| queue ms | 6.1 | 6.12 |" in kernels.report(rows)
+
+
+def test_page_has_the_tables_of_the_stored_rows() -> None:
+    page = (ROOT / "docs" / "kernels.md").read_text()
+    for table in kernels.report(kernel_rows.read()).strip().split("\n\n"):
+        assert table in page
 
 
 @pytest.mark.parametrize("scenario", kernels.SCENARIOS)
