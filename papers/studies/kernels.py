@@ -172,15 +172,17 @@ def pairs_of(kernels: Sequence[str]) -> list[tuple[str, str]]:
 def differences(values: Values, kernels: Sequence[str]) -> Iterator[Difference]:
     """Yield each metric whose interval of the difference does not contain 0, seed by seed.
 
-    values: numbers by experiment and kernel, and by seed; kernels: the oldest first
+    values: numbers by experiment and kernel, and by seed; kernels: the oldest first. Seeds that
+    only one of two kernels has are left out
     """
     for before, after in pairs_of(kernels):
         for experiment in dict.fromkeys(experiment for experiment, _ in values):
             old, new = (values.get((experiment, kernel), {}) for kernel in (before, after))
-            if len(old) < 2 or old.keys() != new.keys():
+            seeds = sorted(old.keys() & new.keys())
+            if len(seeds) < 2:
                 continue
             for measure in MEASURES:
-                pairs = [(old[seed][measure.name], new[seed][measure.name]) for seed in old]
+                pairs = [(old[seed][measure.name], new[seed][measure.name]) for seed in seeds]
                 if any(math.isnan(value) for pair in pairs for value in pair):
                     continue
                 found = mean([b - a for a, b in pairs])

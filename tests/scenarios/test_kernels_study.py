@@ -58,8 +58,10 @@ def test_difference_that_nobody_would_notice_is_not_named() -> None:
     assert not [*kernels.differences(values(a=[5, 6, 7], b=[5.5, 6.5, 7.5]), "ab")]
 
 
-def test_seed_that_is_missing_leaves_the_pair_out() -> None:
-    assert not [*kernels.differences(values(a=[5, 6, 7], b=[9, 10]), "ab")]
+def test_seed_that_one_kernel_lacks_is_left_out() -> None:
+    (found,) = kernels.differences(values(a=[5, 6, 70], b=[9, 10.5]), "ab")
+    assert (found.old.value, found.new.value) == (5.5, 9.75)
+    assert not [*kernels.differences(values(a=[5, 6, 7], b=[9]), "ab")]
 
 
 def test_table_has_no_number_where_a_run_has_none() -> None:
