@@ -23,6 +23,8 @@ MODULES	:= sch_aqm.ko $(KINDS:%=sch_%.ko)
 PAGES	:= $(wildcard man/man8/*.8)
 MANDIR	= $(DESTDIR)$(PREFIX)/share/man/man8
 SBINDIR	= $(DESTDIR)$(PREFIX)/sbin
+# Where the kernel lists its modules. With DESTDIR it is another machine's.
+LOADED	?= $(if $(DESTDIR),/nonexistent,/sys/module)
 
 # What the kernel calls itself. Debian's 6.1 headers answer `make kernelrelease` with another.
 KRELEASE = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h)
@@ -105,6 +107,11 @@ uninstall: ## remove all that install installed
 	done
 	$(MAKE) -C tc uninstall DESTDIR=$(DESTDIR) PREFIX=$(PREFIX)
 	rm -f $(addprefix $(MANDIR)/,$(notdir $(PAGES))) $(SBINDIR)/sch-aqm-doctor
+	@for module in $(KINDS:%=sch_%) sch_aqm; do \
+		[ ! -e "$(LOADED)/$$module" ] || in_use="$$in_use $$module"; \
+	done; \
+	[ -z "$$in_use" ] || echo "still in the kernel:$$in_use. Delete the disciplines" \
+		"(tc qdisc del dev DEVICE root), then: rmmod$$in_use; or reboot."
 
 # Install the packages that a run needs. `make setup-tests` adds packages for sweeps and tests.
 setup: $(VENV)/.ready $(VENV)/.found ## install what a run needs and a fresh Debian machine lacks

@@ -20,6 +20,8 @@ from .paths import CACHE
 from .targets import HOST_DEBIAN
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+#: Debian's archive, for hosts that are not Debian.
+ARCHIVE = "http://deb.debian.org/debian"
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,8 @@ def mirror(security: bool, etc: Path = Path("/etc/apt")) -> Mirror:
     """Return the host's mirror of Debian's main archive or of its security archive.
 
     Containers often have no security archive; its address is then derived from the main one.
-    Raises LabError if apt has no Debian archive at all.
+    Another distribution, such as Ubuntu, has Debian's keys in a package: the lab then asks ARCHIVE.
+    Raises LabError if apt has no Debian archive and the host has no such keys.
     """
     keyring = KEYRING if Path(KEYRING).exists() else ""
     known = {found.uri.rstrip("/"): found.signed_by or keyring for found in parse_sources(etc)}
@@ -75,7 +78,13 @@ def mirror(security: bool, etc: Path = Path("/etc/apt")) -> Mirror:
         return Mirror(wanted[0], known[wanted[0]])
     if main:
         return Mirror(f"{main[0]}-security", known[main[0]])
-    raise LabError(f"apt knows no Debian archive: {etc}/sources.list and sources.list.d name none")
+    if keyring:
+        return Mirror(f"{ARCHIVE}-security" if security else ARCHIVE, keyring)
+    raise LabError(
+        f"apt knows no Debian archive: {etc}/sources.list and sources.list.d name none. Install the "
+        "package debian-archive-keyring, and the lab takes its kernels from Debian; or use the "
+        "wheel, which needs neither: docs/anywhere.md"
+    )
 
 
 def private_apt(suite: str, arch: str = "", *, source: bool = False) -> list[str]:

@@ -150,6 +150,17 @@ def test_uninstall_leaves_nothing(installed: Installed) -> None:
     installed.make("install")
 
 
+def test_uninstall_names_modules_that_the_kernel_still_has(tmp_path: Path) -> None:
+    """The order is that of rmmod: all others depend on sch_aqm."""
+    for name in ("sch_aqm", "sch_tdrr", "sch_red"):
+        (tmp_path / "module" / name).mkdir(parents=True)
+    words = ["make", "uninstall", f"DESTDIR={tmp_path / 'root'}"]
+    assert "still in the kernel" not in run(words, TOP)
+    said = run([*words, f"LOADED={tmp_path / 'module'}"], TOP)
+    assert "still in the kernel: sch_tdrr sch_aqm. Delete the disciplines" in said
+    assert "rmmod sch_tdrr sch_aqm; or reboot." in said
+
+
 def test_modprobe_finds_the_modules_until_they_are_uninstalled(installed: Installed) -> None:
     """The core requests net-sch-KIND. The kernel's own modules and their map do not change."""
     release = installed.kernel.release

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from labkit.orders import Orders
 from labkit.request import Request, Result
 from labkit.sources import Source
 
+TOP = Path(__file__).resolve().parents[2]
 Done = subprocess.CompletedProcess[bytes]
 Lab = Callable[..., Done]
 
@@ -57,9 +59,39 @@ def test_sources_classic(tmp_path: Path) -> None:
     assert fetch.mirror(True, tmp_path).uri == "http://mirror.example/debian-security"
 
 
-def test_sources_none(tmp_path: Path) -> None:
-    with pytest.raises(LabError, match="no Debian archive"):
+def test_sources_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch, "KEYRING", str(tmp_path / "none.gpg"))
+    with pytest.raises(LabError, match=r"no Debian archive.*debian-archive-keyring.*the wheel"):
         fetch.mirror(False, tmp_path)
+
+
+def test_ubuntu_with_debians_keys_takes_kernels_from_debian(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sources.list.d").mkdir()
+    (tmp_path / "sources.list.d" / "ubuntu.sources").write_text(
+        "Types: deb\nURIs: http://archive.ubuntu.com/ubuntu/\nSuites: noble noble-updates\n"
+        "Components: main universe\nSigned-By: /usr/share/keyrings/ubuntu-archive-keyring.gpg\n"
+    )
+    keys = tmp_path / "debian.gpg"
+    keys.touch()
+    monkeypatch.setattr(fetch, "KEYRING", str(keys))
+    assert fetch.mirror(False, tmp_path) == fetch.Mirror(fetch.ARCHIVE, str(keys))
+    assert fetch.mirror(True, tmp_path) == fetch.Mirror(f"{fetch.ARCHIVE}-security", str(keys))
+
+
+def test_setup_without_debians_packages_names_the_wheel(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    for name in ("bash", "dirname", "sed", "grep"):
+        (tmp_path / "bin" / name).symlink_to(str(shutil.which(name)))
+    done = subprocess.run(
+        ["bash", TOP / "lab" / "setup", "run"],
+        env={"PATH": str(tmp_path / "bin")},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 69
+    assert "docs/anywhere.md" in done.stderr
 
 
 @pytest.mark.parametrize(
