@@ -313,6 +313,38 @@ def test_page_without_scripts_has_the_cards_the_scatter_and_the_tables(page: Pat
         assert bare.count(f"<title>plain: 39.60 ms, {deviation} %</title>") == 1
 
 
+def test_tables_come_before_the_plots_and_each_has_a_caption(page: Path) -> None:
+    """A reader of a phone gets the numbers first, and a screen reader what each table holds."""
+    text = re.sub(r"<script.*?</script>", "", page.read_text(), flags=re.S)
+    assert text.index('class="card"') < text.index("<table") < text.index('class="plots"')
+    assert text.count("<table") == text.count("<caption>") > 0
+    assert text.count('role="img"') == text.count('role="img" aria-label="') > 0
+
+
+BANDS = """
+  const bands = () => [...models("queue").data.between].map((band) => band.length > 0).join();
+  said.push(["two", bands()]);
+  const third = [...document.querySelectorAll("#disciplines input")].find((one) => !one.checked);
+  third.click();
+  said.push(["three", bands()]);
+"""
+
+
+def test_three_disciplines_have_no_bands_that_hide_each_other(tmp_path: Path) -> None:
+    make(tmp_path / "runs", {("fair", 2): 2.5, ("plain", 2): 1.0, ("third", 2): 0.5})
+    page = tmp_path / "report.html"
+    assert html_report.main([str(tmp_path / "runs"), "--out", str(page)]) == 0
+    text = page.read_text()
+    start = PROBE.partition('said.push(["plots"')[0]
+    end = PROBE[PROBE.index('const probe = document.createElement("pre")') :]
+    shown = """for (const box of document.querySelectorAll("#disciplines input"))
+      if (box.checked !== (box.value !== "third")) box.click();"""
+    page.write_text(text.replace("</body>", start + shown + BANDS + end + "</body>"))
+    words = ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu"]
+    words += [f"--user-data-dir={tmp_path}", "--virtual-time-budget=20000"]
+    assert said_by(page, words) == {"two": "true,true", "three": "false,false,false"}
+
+
 def test_page_loads_nothing(page: Path) -> None:
     bare = re.sub(r"<script.*?</script>", "", page.read_text(), flags=re.S)
     assert not re.search(r'(src|href)="(?!#|data:)', bare)

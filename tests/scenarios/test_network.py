@@ -232,6 +232,8 @@ def test_each_link_of_a_star_carries_its_rate(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     got = json.loads((tmp_path / "out" / "result.json").read_text())
     assert list(got["hops"]) == ["near b1", "near2 b3"]
+    assert [hop["link"] for hop in got["hops"].values()] == ["hub to slow", "hub to quick"]
+    assert "  hub to slow (measured): " in done.stdout
     payload = (1500 - 52) / 1514
     for name, rate, rtt_ms in (("slow", 10e6, 10.0), ("quick", 20e6, 30.0)):
         group = got["groups"][name]

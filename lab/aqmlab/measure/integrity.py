@@ -105,7 +105,10 @@ def check(
         # A qdisc counts each segment of a large packet, a device counts the packet once.
         if offloads:
             continue
-        hops[f"{hop['netns']} {hop['dev']}"], error = _bottleneck(counters, hop, slack)
+        packets, error = _bottleneck(counters, hop, slack)
+        hops[f"{hop['netns']} {hop['dev']}"] = packets | {
+            key: hop[key] for key in ("link",) if hop.get(key)
+        }
         wrong += [error] if error else []
     for netns, shown in counters["after"].items():
         for dev, device in shown["devices"].items():

@@ -200,7 +200,7 @@ def describe(result: dict[str, Any]) -> str:
     ]
     if len(result["hops"]) > 1:
         lines += [
-            f"  at {hop}{' (measured)' * (hop == result['measured_at'])}: "
+            f"  {counts.get('link', hop)}{' (measured)' * (hop == result['measured_at'])}: "
             f"{counts['offered']} packets, {counts['lost']} dropped over the run"
             for hop, counts in result["hops"].items()
         ]

@@ -106,7 +106,8 @@ def _add(several: list[Run], run: Run) -> None:
             if other.result["digest"] != run.result["digest"]:
                 raise UserError(
                     f"{other.directory} and {run.directory} have one setting and seed, and not one "
-                    "digest: another kernel, modules or clock made them; report on each by itself"
+                    "digest: another kernel, modules or clock made them. Report on each by itself, "
+                    "or compare versions of a module: compare --base DIR, or --module twice"
                 )
             return
     several.append(run)

@@ -9,6 +9,7 @@
   const models = {};
   const chosen = new Set(data.shown);
   const DOMINATES = 10;  // times the median
+  const MOST_BANDS = 2;  // more of them hide each other
 
   const option = (select, value, text) => select.add(new Option(text, value));
 
@@ -24,6 +25,7 @@
   /** Fill a plot of lines: each {name, x, y, dash, band}, where band is [low, high]. */
   function lines(plot, all) {
     const numbers = (list) => list.map((v) => v ?? NaN);
+    const bands = all.length <= MOST_BANDS ? all.filter((line) => line.band) : [];
     models[plot].data = {
       name: all.map((line) => line.name),
       xs: all.map((line) => line.x),
@@ -31,8 +33,9 @@
       dash: all.map((line) => line.dash ?? data.styles[line.name].dash),
       colour: all.map((line) => data.styles[line.name].colour),
       ...(all.some((line) => line.band) ? {
-        around: all.map((line) => [...line.x, ...line.x.toReversed()]),
-        between: all.map(({ band }) => [...numbers(band[0]), ...numbers(band[1]).toReversed()]),
+        around: all.map((line) => bands.length ? [...line.x, ...line.x.toReversed()] : []),
+        between: all.map(({ band }) => bands.length
+          ? [...numbers(band[0]), ...numbers(band[1]).toReversed()] : []),
       } : {}),
     };
   }

@@ -210,7 +210,7 @@ def _recipe(settings: Settings, built: Built, executed: Sequence[programs.Progra
         duration_ms=settings.end_ms,
         interval_ms=settings.count("interval"),
         sample=Sample(at.node, at.dev, "1:1", settings.count("sample")),
-        hops=[Hop(at.node, at.dev) for at in built.shaped],
+        hops=[Hop(at.node, at.dev, link) for at, link in built.bottlenecks],
         lossy=[Hop(at.node, at.dev) for at in built.lossy],
         starts=render.starts(parts),
         changes=[

@@ -94,9 +94,14 @@ class Built:
     layout: Layout
 
     @property
-    def shaped(self) -> list[Interface]:
-        """Return all bottlenecks."""
-        return [at for at, _ in self.layout.shaped]
+    def bottlenecks(self) -> list[tuple[Interface, str]]:
+        """Return where each shaper is, and the names of its link's nodes, as in `isp to house`."""
+        links = self.network.links
+        return [
+            (at, " to ".join((link.near, link.far)[:: 1 if crossing.forward else -1]))
+            for at, crossing in self.layout.shaped
+            for link in [links[crossing.number]]
+        ]
 
     @property
     def studied(self) -> list[Interface]:
