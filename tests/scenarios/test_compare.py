@@ -244,6 +244,9 @@ def test_rfc_7928_is_a_set_of_workloads_that_run() -> None:
         (WHOLE.format("dumbell", ""), 'a: no scenario "dumbell": did you mean dumbbell'),
         (WHOLE.format("dumbbell", "flow = 4"), 'a: no parameter "flow"'),
         (WHOLE.format("web-mix", "web_start = 500"), "a: web_start: 500 s given"),
+        (WHOLE.format("dumbbell", "rate = 5"), "a: rate stands beside settings"),
+        (WHOLE.format("dumbbell", "flows = []"), r"a: flows = \[\]: needs one value or more"),
+        (WHOLE.format("dumbbell", "flows = [4, 0]"), "a flows=0: flows: "),
         ('[a]\nscenari = "dumbbell"\nsettings = {}\n', 'no key in .* "scenari"'),
         ("[a", "Expected"),
         (None, "No such file"),
@@ -271,6 +274,19 @@ def test_paths_in_a_file_of_workloads_count_from_the_file(
     (made,) = workload_sets.load("./sets/mine.toml").values()
     assert made.scenario == str(tmp_path / "sets" / "mine.py")
     assert made.settings["trace"] == str(tmp_path / "link")
+
+
+def test_a_list_in_a_file_of_workloads_is_a_sweep(tmp_path: Path) -> None:
+    (tmp_path / "set.toml").write_text(
+        WHOLE.format("dumbbell", "flows = [2, 20], rtt = [10, 100], warmup = 1")
+        + 'title = "Load"\n[b]\nscenario = "dumbbell"\nsettings = {}\nbuffer = 9\nrate = 20\n'
+    )
+    made = workload_sets.load(str(tmp_path / "set.toml"))
+    assert [*made] == [*(f"a flows={n} rtt={ms}" for n in (2, 20) for ms in (10, 100)), "b"]
+    for name, flows, rtt in (("a flows=2 rtt=100", 2, 100), ("a flows=20 rtt=10", 20, 10)):
+        settings = made[name].settings
+        assert (settings["flows"], settings["rtt"], settings["warmup"]) == (flows, rtt, 1)
+        assert made[name].title == f"Load, flows={flows} rtt={rtt}"
 
 
 def test_a_failed_run_says_why(tmp_path: Path) -> None:

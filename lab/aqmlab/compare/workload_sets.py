@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import itertools
 import tomllib
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -54,7 +56,33 @@ def load(name: str) -> dict[str, Workload]:
         if not isinstance(entry, dict):
             raise UserError(f"{path}: {key} = {entry!r}: a workload is a table, [{key}]")
         _check_types(f"{path}, {key}", entry)
-    return {key: _workload(path, key, usual, entry) for key, entry in entries.items()}
+    return {
+        name: _workload(path, name, usual, point)
+        for key, entry in entries.items()
+        for name, point in _points(f"{path}, {key}", key, usual, entry)
+    }
+
+
+def _points(
+    where: str, key: str, usual: dict[str, Any], entry: dict[str, Any]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield a workload for each combination of settings that are lists, with its name.
+
+    Raises UserError for an empty list.
+    """
+    settings = {**usual.get("settings", {}), **entry.get("settings", {})}
+    if "rate" in settings:
+        raise UserError(f"{where}: rate stands beside settings, not in them")
+    lists = {word: value for word, value in settings.items() if isinstance(value, list)}
+    if empty := [word for word, value in lists.items() if not value]:
+        raise UserError(f"{where}: {empty[0]} = []: needs one value or more")
+    for values in itertools.product(*lists.values()):
+        chosen = dict(zip(lists, values, strict=True))
+        words = "".join(f" {word}={value}" for word, value in chosen.items())
+        given = {**entry.get("settings", {}), **chosen}
+        point = {**entry, "settings": given} if "settings" in entry or chosen else entry
+        title = {"title": f"{entry['title']},{words}"} if "title" in entry and words else {}
+        yield key + words, {**point, **title}
 
 
 def _check_types(where: str, entry: dict[str, Any]) -> None:
