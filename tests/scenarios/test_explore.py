@@ -321,6 +321,13 @@ def test_tables_come_before_the_plots_and_each_has_a_caption(page: Path) -> None
     assert text.count('role="img"') == text.count('role="img" aria-label="') > 0
 
 
+def test_report_of_one_discipline_says_why_it_has_no_cards(tmp_path: Path) -> None:
+    make(tmp_path / "runs", {("fair", 2): 2.5})
+    page = tmp_path / "report.html"
+    assert html_report.main([str(tmp_path / "runs"), "--out", str(page)]) == 0
+    assert "There are no cards, because each workload has one discipline." in page.read_text()
+
+
 BANDS = """
   const bands = () => [...models("queue").data.between].map((band) => band.length > 0).join();
   said.push(["two", bands()]);
