@@ -525,6 +525,7 @@ def test_seed_with_two_digests_is_refused_and_both_runs_are_named(
     assert html_report.main([str(tmp_path), "--out", str(tmp_path / "x.html")]) == 2
     said = capsys.readouterr().err
     assert f"{tmp_path / 'new'} and {tmp_path / 'old'} have one setting and seed" in said
+    assert "compare --base DIR" in said
     assert not (tmp_path / "x.html").exists()
 
 

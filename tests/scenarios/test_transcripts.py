@@ -16,7 +16,7 @@ TOP = Path(__file__).resolve().parents[2]
 @pytest.mark.parametrize(
     "page",
     [
-        *("docs/your-own.md", "docs/quic.md", "docs/l4s.md", "CONTRIBUTING.md"),
+        *("docs/your-own.md", "docs/quic.md", "docs/l4s.md", "docs/forge.md", "CONTRIBUTING.md"),
         pytest.param("docs/programs.md", marks=pytest.mark.extra),  # takes NeST from PyPI
     ],
 )

@@ -164,8 +164,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(verdicts.counts(found))
     judged = [*regression.judge(sections, columns, mine, most)] if most else []
     if most:
-        regression.write_junit(args.out / "junit.xml", judged, most)
-        regression.write_sarif(args.out / "compare.sarif", judged, most)
+        source = regression.source_of(args.module, args.mine.split()[0])
+        regression.write_junit(args.out / "junit.xml", judged, most, source)
+        regression.write_sarif(args.out / "compare.sarif", judged, most, source)
     for change in judged:
         if change.worse or change.perhaps:
             print(f"compare: {change.said(most)}", file=sys.stderr)

@@ -145,10 +145,20 @@ def judge(
                     )
 
 
-def write_junit(path: Path, judged: Sequence[MetricChange], most: float) -> None:
+def source_of(modules: Sequence[Path], kind: str) -> str:
+    """Return the file of a qdisc, or of the first module's other source, relative to the working
+    directory, in which a forge has the repository; "" if it is not there."""
+    here = Path.cwd()
+    found = [folder.resolve() / f"sch_{kind}.c" for folder in modules]
+    found += [path for folder in modules[:1] for path in sorted(folder.resolve().glob("tcp_*.c"))]
+    inside = (path for path in found if path.is_file() and path.is_relative_to(here))
+    return next((path.relative_to(here).as_posix() for path in inside), "")
+
+
+def write_junit(path: Path, judged: Sequence[MetricChange], most: float, source: str = "") -> None:
     """Write a test case for each metric, in JUnit's format, which CI systems show.
 
-    A metric that is perhaps worse is a skipped test.
+    A metric that is perhaps worse is a skipped test. source: the file that is compared
     """
     suite = ET.Element(
         "testsuite",
@@ -163,17 +173,20 @@ def write_junit(path: Path, judged: Sequence[MetricChange], most: float) -> None
             "testcase",
             classname=change.workload,
             name=f"{change.column.title}: {change.mine} beside {change.other}",
+            **({"file": source} if source else {}),
         )
         if change.worse or change.perhaps:
             ET.SubElement(case, "failure" if change.worse else "skipped", message=change.said(most))
     ET.ElementTree(suite).write(path, encoding="unicode", xml_declaration=True)
 
 
-def write_sarif(path: Path, judged: Sequence[MetricChange], most: float) -> None:
+def write_sarif(path: Path, judged: Sequence[MetricChange], most: float, source: str = "") -> None:
     """Write a result for each metric that is worse, in SARIF 2.1.0, which code hosts show.
 
-    A metric that is perhaps worse is a note. A result has no place in a file: it is of a workload.
+    A metric that is perhaps worse is a note. source: the file that is compared. A result is of a
+    workload and not of a line, but GitHub shows only results that have a file.
     """
+    file = {"physicalLocation": {"artifactLocation": {"uri": source}}} if source else {}
     bad = [change for change in judged if change.worse or change.perhaps]
     abouts = {change.column.title: change.column.about for change in bad}
     rules = [{"id": title, "shortDescription": {"text": about}} for title, about in abouts.items()]
@@ -182,7 +195,7 @@ def write_sarif(path: Path, judged: Sequence[MetricChange], most: float) -> None
             "ruleId": change.column.title,
             "level": "error" if change.worse else "note",
             "message": {"text": change.said(most)},
-            "locations": [{"logicalLocations": [{"name": change.workload}]}],
+            "locations": [{**file, "logicalLocations": [{"name": change.workload}]}],
         }
         for change in bad
     ]
