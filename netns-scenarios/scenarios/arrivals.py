@@ -26,7 +26,8 @@ PARAMS = (
         "forward",
         "20@0-1",
         "flows",
-        "FLOWS@FROM-TO,...: start FLOWS flows at seeded random times between FROM and TO, s",
+        "FLOWS@FROM-TO,...: start FLOWS flows at seeded random times between FROM and TO, s; "
+        "FLOWS@FROM-TO/END: and stop them at END",
     ),
     Param("back", "", "flows", "the same in the other direction, through an equal bottleneck"),
     Param(
@@ -59,20 +60,28 @@ PARAMS = (
 )
 
 
-def timetable(settings: Settings, name: str) -> list[tuple[int, float, float]]:
-    """Return (flows, from, to) for each entry of the parameter `name`."""
+def timetable(settings: Settings, name: str) -> list[tuple[int, float, float, float | None]]:
+    """Return (flows, from, to, end) for each entry of the parameter `name`; end: None without."""
     text, entries = settings.text(name), []
     for word in text.split(",") if text else ():
-        found = re.fullmatch(rf"(\d+)@{round_trips.NUMBER}-{round_trips.NUMBER}", word)
+        number = round_trips.NUMBER
+        found = re.fullmatch(rf"(\d+)@{number}-{number}(?:/{number})?", word)
         if not found:
-            raise UserError(f'{name}: "{word}" given, needs FLOWS@FROM-TO, as in 20@0-1')
+            raise UserError(
+                f'{name}: "{word}" given, needs FLOWS@FROM-TO, as in 20@0-1, or FLOWS@FROM-TO/END'
+            )
         count, from_s, to_s = int(found[1]), float(found[2]), float(found[3])
+        end_s = float(found[4]) if found[4] else None
+        if end_s is not None and not to_s < end_s < settings.end_ms / 1000:
+            raise UserError(
+                f"{name}: {word} given, needs an end after {to_s:g} s and before that of the run"
+            )
         if not from_s < to_s <= settings.end_ms / 1000:
             raise UserError(
                 f"{name}: {word} given, needs from < to, and both within the run's "
                 f"{settings.end_ms / 1000:g} s"
             )
-        entries.append((count, from_s, to_s))
+        entries.append((count, from_s, to_s, end_s))
     return entries
 
 
@@ -81,7 +90,7 @@ def groups(settings: Settings, rng: random.Random) -> list[Group]:
     low_ms, high_ms = round_trips.parse(settings.text("rtt"))
     made = []
     for direction in ("forward", "back"):
-        for number, (count, from_s, to_s) in enumerate(timetable(settings, direction)):
+        for number, (count, from_s, to_s, end_s) in enumerate(timetable(settings, direction)):
             name = f"{direction}{number}"
             mine = replace(settings, values={**settings.values, "spread": to_s - from_s})
             parts = []
@@ -95,6 +104,7 @@ def groups(settings: Settings, rng: random.Random) -> list[Group]:
                     share,
                     rtt_ms,
                     from_s=from_s or None,
+                    to_s=end_s,
                     reverse=direction == "back",
                 )
             settle_s = settings.number("settle")

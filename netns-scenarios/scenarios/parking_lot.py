@@ -24,6 +24,7 @@ PARAMS = (
     Param("end_rtt", 150.0, "ms", "their round-trip time without queueing", 0.0, 10e3),
     Param("cross_flows", 50, "flows", "further TCP sources at each bottleneck", 1, 10000),
     Param("cross_rtt", 50.0, "ms", "their round-trip time without queueing", 0.0, 10e3),
+    Param("other_qdisc", "", "", "discipline of all bottlenecks but the first, as for --qdisc"),
     access(10.0),
 )
 
@@ -36,9 +37,13 @@ def nodes(settings: Settings) -> list[str]:
 def network(settings: Settings) -> Network:
     """Return the bottlenecks in a row."""
     groups = Network()
-    for near, far in pairwise(nodes(settings)):
+    for hop, (near, far) in enumerate(pairwise(nodes(settings))):
         groups.link(
-            near, far, rate=settings.number("rate"), rate_back=settings.number("rate_back") or None
+            near,
+            far,
+            rate=settings.number("rate"),
+            rate_back=settings.number("rate_back") or None,
+            qdisc=(settings.text("other_qdisc") or None) if hop else None,
         )
     return groups
 

@@ -3,13 +3,16 @@
 
 flent's test RRUL (Real-time Response Under Load) has four TCP flows each way and measures the
 delay of small packets. Here the other traffic is added, so that one run says what a household
-notices. Look-ups are UDP; a lost one counts as unfinished, because nothing is sent again.
+notices. Look-ups are UDP; a lost one counts as unfinished, because nothing is sent again. Adaptive
+video takes rates of a ladder by the player's buffer: lab/traffic/flowgen/video.c.
 """
 
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
+from aqmlab.exceptions import UserError
 from aqmlab.run import flows
 from aqmlab.run.flows import UDP_HEADER, tcp_keys
 from aqmlab.run.group import Group
@@ -17,6 +20,8 @@ from aqmlab.run.packets import ETHERNET_HEADER, IP_HEADER
 from aqmlab.run.params import Param
 from aqmlab.run.scenario import Scenario
 from aqmlab.run.settings import BOTTLENECK, TCP, TIME_FLOWGEN, Settings, access, with_defaults
+
+RUNGS = 32  # as in lab/traffic/flowgen/video.c
 
 PARAMS = (
     Param("down", 4, "flows", "TCP flows through the measured bottleneck", 0, 1000),
@@ -28,39 +33,103 @@ PARAMS = (
     Param("pages", 1, "clients", "hosts that load pages, each on a new connection", 0, 1000),
     Param("page", 500.0, "kB", "size of a page", 0.1, 1e6),
     Param("page_gap", 1.0, "s", "mean time between a page and the next one", 0.01, 3600.0),
+    Param(
+        "keep",
+        "off",
+        "",
+        "on: a host keeps one connection for all its pages",
+        choices=("off", "on"),
+    ),
     Param("videos", 1, "clients", "hosts that play video, in segments on one connection", 0, 1000),
-    Param("video_rate", 3.0, "Mb/s", "rate of a video", 0.01, 10e3),
+    Param(
+        "video",
+        "fixed",
+        "",
+        "adaptive: the player chooses a rate of the ladder for each segment",
+        choices=("fixed", "adaptive"),
+    ),
+    Param("video_rate", 3.0, "Mb/s", "rate of a video", 0.01, 10e3, needs=(("video", ("fixed",)),)),
+    Param(
+        "ladder",
+        "0.3,0.75,1.2,1.85,2.85,4.3",
+        "Mb/s",
+        "rates of adaptive video, rising",
+        needs=(("video", ("adaptive",)),),
+    ),
+    Param(
+        "play_buffer",
+        30.0,
+        "s",
+        "most that a player of adaptive video holds",
+        1.0,
+        3600.0,
+        needs=(("video", ("adaptive",)),),
+    ),
     Param("segment", 2.0, "s", "length of a segment of video", 0.1, 60.0),
     access(0.0),
 )
 
 
+def _ladder(settings: Settings) -> list[int]:
+    """Return the rates of adaptive video, bit/s. Raises UserError."""
+    text = settings.text("ladder")
+    try:
+        rates = [round(float(word) * 1e6) for word in text.split(",")]
+    except ValueError:
+        rates = []
+    if not rates or rates[0] <= 0 or any(low >= high for low, high in pairwise(rates)):
+        raise UserError(f'ladder: "{text}" given, needs rising rates in Mb/s, as in 0.5,1,2')
+    if len(rates) > RUNGS:
+        raise UserError(f"ladder: {len(rates)} rates given, at most {RUNGS} are possible")
+    return rates
+
+
+def _adaptive(settings: Settings) -> list[Group]:
+    """Return a group of players whose rate adapts, in a list. Raises UserError."""
+    rates, segment_s = _ladder(settings), settings.number("segment")
+    if settings.number("play_buffer") < 2 * segment_s:
+        raise UserError(
+            f"play_buffer: {settings.number('play_buffer'):g} s given, needs two segments of "
+            f"{segment_s:g} s or more"
+        )
+    return _clients(
+        settings,
+        "videos",
+        [{"ladder": ",".join(map(str, rates))}] * settings.count("videos"),
+        rates[-1] / settings.payload,
+        settings.payload,
+        kind="video",
+        segment_ns=round(segment_s * 1e9),
+        buffer_ns=round(settings.number("play_buffer") * 1e9),
+    )
+
+
 def _session(
     settings: Settings, rng: random.Random, gap_s: float, size: int, *, regular: bool = False
-) -> str:
-    """Return enough requests of one size for the whole run."""
+) -> dict[str, int | str]:
+    """Return a client's key: enough requests of one size for the whole run."""
     words, left = [], settings.end_ms / 1000
     while left > 0:
         gap = gap_s if regular else rng.expovariate(1 / gap_s)
         left -= gap
         words.append(f"{0 if regular else round(gap * 1e9)}:{size}")
-    return ",".join(words)
+    return {"requests": ",".join(words)}
 
 
 def _clients(
     settings: Settings,
     name: str,
-    sessions: list[str],
+    each: list[dict[str, int | str]],
     demand_bps: float,
     payload: float,
     **flow: int | str,
 ) -> list[Group]:
-    """Return a group of clients that ask, in a list; an empty list without sessions."""
-    tcp = flow["kind"] == "web"
+    """Return a group of clients that ask, in a list; an empty list without clients."""
+    tcp = flow["kind"] != "query"
     return [
         Group(
             name=name,
-            start_ns=[0] * len(sessions),
+            start_ns=[0] * len(each),
             rtt_ms=settings.number("rtt"),
             access_bps=0,
             congestion_control=settings.congestion_control if tcp else "",
@@ -68,12 +137,12 @@ def _clients(
                 **(tcp_keys(settings) | {"notsent": 0, "source_port": 80} if tcp else {}),
                 **flow,
             },
-            each=[{"requests": session} for session in sessions],
+            each=each,
             demand_bps=demand_bps,
             payload=payload,
             elastic=False,
         )
-    ][: len(sessions)]
+    ][: len(each)]
 
 
 def groups(settings: Settings, rng: random.Random) -> list[Group]:
@@ -102,16 +171,21 @@ def groups(settings: Settings, rng: random.Random) -> list[Group]:
             page * 8 / number("page_gap") / settings.payload,
             settings.payload,
             kind="web",
+            **({"keep": 1} if settings.on("keep") else {}),
         ),
-        *_clients(
-            settings,
-            "videos",
-            played,
-            number("video_rate") * 1e6 / settings.payload,
-            settings.payload,
-            kind="web",
-            keep=1,
-            every_ns=round(number("segment") * 1e9),
+        *(
+            _adaptive(settings)
+            if settings.text("video") == "adaptive"
+            else _clients(
+                settings,
+                "videos",
+                played,
+                number("video_rate") * 1e6 / settings.payload,
+                settings.payload,
+                kind="web",
+                keep=1,
+                every_ns=round(number("segment") * 1e9),
+            )
         ),
     ]
 

@@ -91,6 +91,11 @@ def deep(path: str) -> Metric:
     return get
 
 
+def second_lost(done: Done) -> float:
+    """Packets that the second bottleneck dropped."""
+    return float([*done.result["hops"].values()][1]["lost"])
+
+
 def count(file: str, **equal: str) -> Metric:
     """Return the number of rows of a CSV file."""
     return lambda done: len(done.rows(file, **equal))
@@ -355,6 +360,7 @@ COMMON = {
     "probe_size": Case("600", deep("groups.probe.goodput_bps.mean"), more=("probe=on",)),
     "access": Case("0.5", carried, grows=False),
 }
+ADAPTIVE = ("video=adaptive", "video_rate=3", "duration=3", "down=0")
 #: Parameters that only one scenario has, or that need another case in it.
 OWN = {
     "dumbbell": {"flows": Case("6", flows()), "rtt": Case("50", least_rtt())},
@@ -386,6 +392,7 @@ OWN = {
         "end_rtt": Case("90", least_rtt("end")),
         "cross_flows": Case("4", flows("cross1")),
         "cross_rtt": Case("90", least_rtt("cross1")),
+        "other_qdisc": Case("pfifo limit 3", second_lost),
         "rate_back": Case("0.1", lambda done: len(done.result["hops"])),
     },
     "step-load": {
@@ -408,6 +415,13 @@ OWN = {
         "page_gap": Case("0.05", count("requests.csv")),
         "videos": Case("3", flows("videos")),
         "video_rate": Case("2", of_requests(lambda rows: max(sizes(rows)))),
+        "keep": Case(
+            "on", deep("groups.pages.completion_s.mean"), grows=False, more=("down=0", "up=0")
+        ),
+        "video": Case("adaptive", count("flows.csv", kind="video"), more=("video_rate=3",)),
+        "ladder": Case("0.1,5", deep("groups.videos.video.rate_bps"), grows=False, more=ADAPTIVE),
+        # With a small buffer the player waits until there is room.
+        "play_buffer": Case("1", count("requests.csv"), grows=False, more=ADAPTIVE),
         "segment": Case("0.2", count("requests.csv")),
         "rate_back": Case("0.4", deep("groups.up.goodput_bps.mean"), grows=False),
         "trace_back": Case("half", deep("groups.up.goodput_bps.mean"), qdisc="pfifo limit 50"),

@@ -262,6 +262,7 @@ def test_datagram_that_leaves_early_fails_the_run() -> None:
         ("udp-blast", ("flows=0", "udp_flows=0"), "no flows"),
         ("udp-blast", ("udp_rate=0",), "udp_rate: 0 given"),
         ("arrivals", ("forward=5",), "needs FLOWS@FROM-TO"),
+        ("arrivals", ("forward=5@0-2/1",), "needs an end after 2 s"),
         ("arrivals", ("back=5@3-2",), "from < to"),
         ("arrivals", ("forward=5@0-100",), "within the run's 60 s"),
         ("arrivals", ("forward=",), "no flows"),
@@ -719,6 +720,19 @@ def test_cross_traffic_crosses_one_bottleneck_and_the_rest_all() -> None:
     assert {g.fair_share_bps for g in facts.groups.values()} == {fair}
     # The summary compares the flows that cross the measured bottleneck.
     assert [name for name, g in facts.groups.items() if g.elastic] == ["end", "cross1"]
+
+
+def test_flows_leave_at_the_end_of_their_entry_and_come_again() -> None:
+    words = ("forward=6@0-1,7@20-21/40,7@60-61", "rtt=20-20", "warmup=0", "duration=80")
+    recipe, facts = recipe_of("arrivals", *words)
+    assert [(p.name, p.from_s, p.to_s) for p in facts.phases] == [
+        ("forward0", 0, 20),
+        ("forward0+forward1", 20, 40),
+        ("forward0", 40, 60),
+        ("forward0+forward2", 60, 80),
+    ]
+    stops = {f["group"]: int(f.get("stop_ns", 0)) for f in recipe.flows}
+    assert stops == {"forward0": 0, "forward1": 40_000_000_000, "forward2": 0}
 
 
 def test_stopped_flow_receives_nothing(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ LOGS = {
     "udp": (run_directory.DATAGRAMS, run_directory.DELAYS),
     "web": (run_directory.REQUESTS,),
     "query": (run_directory.REQUESTS,),
+    "video": (run_directory.REQUESTS,),
 }
 
 

@@ -30,6 +30,7 @@ the end of the run.
   an ACK. The kernel measures both times.
 - sojourn_ms of a group, with --sojourn: time of each packet with data from its arrival in the
   bottleneck's node until it leaves there. It is exact in a fair queue, too.
+- video of a group of players, see `video`: rates, stalls and switches.
 - Phase: a part of the measured time in which the same groups send.
 
 In the summary and in a phase, goodput, sd and Jain's index cover only the elastic flows: bulk TCP
@@ -49,7 +50,7 @@ from numpy.typing import NDArray
 
 from aqmlab.qdiscs import xstats
 
-from . import traffic_metrics
+from . import traffic_metrics, video
 from .logs import BadLog, FlowProgress, Logs, Queue
 
 Array = NDArray[np.float64]
@@ -182,7 +183,7 @@ def dropped(logs: Logs, group: str) -> float | None:
     return max(0.0, (sent - _segments(rows, "segs_received") - queued) / sent)
 
 
-def _groups(logs: Logs, goodput: Array) -> dict[str, Any]:
+def _groups(logs: Logs, goodput: Array, lengths: Mapping[int, float]) -> dict[str, Any]:
     facts = logs.run["facts"]
     names = _names(logs)
     groups: dict[str, Any] = {}
@@ -210,6 +211,8 @@ def _groups(logs: Logs, goodput: Array) -> dict[str, Any]:
             "completion_s": traffic_metrics.completion(requests),
             **({"sojourn_ms": traffic_metrics.spread(sojourn[:, 2])} if len(logs.sojourn) else {}),
         }
+        if seen := video.metrics(logs.requests, [int(flow) for flow in flows], lengths, *span):
+            groups[name]["video"] = seen
     return groups
 
 
@@ -272,11 +275,13 @@ def phases(logs: Logs) -> list[dict[str, Any]]:
     return [_phase(logs, phase) for phase in logs.run["facts"].get("phases", ())]
 
 
-def summarize(logs: Logs) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return `summary` and `groups` of result.json."""
+def summarize(
+    logs: Logs, lengths: Mapping[int, float] | None = None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return `summary` and `groups` of result.json. lengths: see video.segments()."""
     facts = logs.run["facts"]
     goodput = own_goodput_bps(logs)
     summary = _metrics(
         logs, elastic_goodput_bps(logs), facts["fair_share_bps"], facts["warmup_s"], facts["end_s"]
     )
-    return summary, _groups(logs, goodput)
+    return summary, _groups(logs, goodput, lengths or {})

@@ -14,7 +14,7 @@ from aqmlab.run.execute import Cost
 from aqmlab.run.settings import AMPLE_KB
 from labkit.orders import FALLBACK
 
-from . import ecn, integrity, iperf3, logs, loss_patterns, programs, sojourn
+from . import ecn, integrity, iperf3, logs, loss_patterns, programs, sojourn, video
 from .metrics import phases, summarize
 
 SCHEMA = 3
@@ -84,7 +84,7 @@ def compute(directory: Path, cost: Cost) -> dict[str, Any]:
     )
     if wrong:
         raise logs.BadLog("the run is not a valid result:\n" + "\n".join(wrong))
-    summary, groups = summarize(read)
+    summary, groups = summarize(read, video.segments(recipe))
     return {
         "schema": SCHEMA,
         **{key: read.run[key] for key in ("scenario", "qdisc", "seed", "clock")},
@@ -161,6 +161,11 @@ def _describe_group(group: dict[str, Any]) -> str:
         words.append(
             f"{completion['completed']} requests in mean {completion['mean']:.3g}, "
             f"p95 {p95}, p99 {p99} s, {completion['unfinished']} unfinished"
+        )
+    if (seen := group.get("video")) and seen["rate_bps"] is not None:
+        words.append(
+            f"video of {seen['rate_bps'] / 1e6:.2f} Mb/s, {seen['stalled_s']:.1f} s stalled, "
+            f"{seen['switches']:.1f} switches"
         )
     return ", ".join(words)
 

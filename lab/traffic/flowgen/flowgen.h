@@ -85,6 +85,7 @@ extern const struct flow_kind flow_kind_bulk;
 extern const struct flow_kind flow_kind_udp;
 extern const struct flow_kind flow_kind_web;
 extern const struct flow_kind flow_kind_query;
+extern const struct flow_kind flow_kind_video;
 
 /* In the order of the help. The first is the default. */
 extern const struct flow_kind *const flow_kinds[];

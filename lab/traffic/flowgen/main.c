@@ -34,7 +34,7 @@ char discarded[READ_CHUNK];
 
 const struct flow_kind *const flow_kinds[] = {
 	&flow_kind_bulk, &flow_kind_udp, &flow_kind_web,
-	&flow_kind_query,
+	&flow_kind_query, &flow_kind_video,
 };
 
 const unsigned int nr_flow_kinds = ARRAY_SIZE(flow_kinds);

@@ -21,38 +21,9 @@
 #include <sys/sendfile.h>
 
 #include "../clock.h"
-#include "flowgen.h"
+#include "web.h"
 
 #define REQUEST_BYTES	300	/* about the size of an HTTP request */
-
-/*
- * @session: the requests as in the flow file; @keep: one connection for all
- * @every_ns: time between two requests; 0: think after the request before
- * @requests, @nr: the whole session; @next: index of the current request
- * @asked_ns: time of the current request, after the epoch
- * @under_way: the current request was sent and is not complete and not failed
- * @asking: the connection is not yet established
- * @counted: the flow's counts include the server's connection
- * @to_get, @to_send: bytes that the client must receive and the server must send
- * @ask_left: bytes of the request that the server has not read
- * @lowat: current SO_RCVLOWAT of the client's socket
- */
-struct web {
-	char *session;
-	unsigned int keep;
-	int64_t every_ns;
-	struct request *requests;
-	unsigned int nr;
-	unsigned int next;
-	int64_t asked_ns;
-	bool under_way;
-	bool asking;
-	bool counted;
-	uint64_t to_get;
-	uint64_t to_send;
-	unsigned int ask_left;
-	unsigned int lowat;
-};
 
 static const struct flow_key web_keys[] = {
 	FLOW_KEY("requests", KEY_LONG_TEXT, struct web, session, true,
@@ -98,14 +69,12 @@ bad:
 	     i + 1);
 }
 
-static void web_open(struct flow *f)
+/* Open the log and the server. */
+void web_listen(struct flow *f)
 {
 	int family = f->source_addr.sa.ss_family;
-	struct web *w = f->state;
 
-	w->nr = requests_parse(f, w->session, &w->requests);
 	flow_log(&requests_log);
-
 	enter(f->source_netns);
 	f->listen_fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
 			      IPPROTO_TCP);
@@ -127,6 +96,14 @@ static void web_open(struct flow *f)
 	if (listen(f->listen_fd, 8))
 		err(1, "listen");
 	watch(f->listen_fd, f, END_LISTEN, EPOLLIN);
+}
+
+static void web_open(struct flow *f)
+{
+	struct web *w = f->state;
+
+	w->nr = requests_parse(f, w->session, &w->requests);
+	web_listen(f);
 }
 
 static void web_connect(struct flow *f)
@@ -193,7 +170,7 @@ static int64_t web_due_ns(const struct flow *f)
 }
 
 /* The think time has ended. */
-static void web_tick(struct flow *f)
+void web_tick(struct flow *f)
 {
 	struct web *w = f->state;
 
@@ -209,7 +186,7 @@ static void web_tick(struct flow *f)
 	}
 }
 
-static void web_think(struct flow *f)
+void web_think(struct flow *f)
 {
 	struct web *w = f->state;
 
@@ -222,9 +199,9 @@ static void web_think(struct flow *f)
 
 static void web_log(struct flow *f, bool complete)
 {
+	int64_t now_ns = mono_ns() - run.epoch_ns;
 	struct web *w = f->state;
-	double seconds = (double)(mono_ns() - run.epoch_ns - w->asked_ns) /
-			 NSEC_PER_SEC;
+	double seconds = (double)(now_ns - w->asked_ns) / NSEC_PER_SEC;
 
 	fprintf(requests_log.file, "%.6f,%u,%u,%llu,",
 		(double)w->asked_ns / NSEC_PER_SEC, f->id, w->next,
@@ -234,6 +211,8 @@ static void web_log(struct flow *f, bool complete)
 	fputc('\n', requests_log.file);
 	w->under_way = false;
 	w->next++;
+	if (w->done)
+		w->done(f, complete, now_ns);
 }
 
 static void web_client_close(struct flow *f)
@@ -260,7 +239,7 @@ static void web_failed(struct flow *f, int fd)
 	web_think(f);
 }
 
-static void web_sink_event(struct flow *f, uint32_t events)
+void web_sink_event(struct flow *f, uint32_t events)
 {
 	struct web *w = f->state;
 	ssize_t got;
@@ -314,7 +293,7 @@ static void web_server_close(struct flow *f)
 	forget(&f->source_fd);
 }
 
-static void web_listen_event(struct flow *f, uint32_t events)
+void web_listen_event(struct flow *f, uint32_t events)
 {
 	struct web *w = f->state;
 
@@ -351,7 +330,7 @@ static void web_serve(struct flow *f)
 	}
 }
 
-static void web_source_event(struct flow *f, uint32_t events)
+void web_source_event(struct flow *f, uint32_t events)
 {
 	struct web *w = f->state;
 	char request[REQUEST_BYTES];
@@ -390,12 +369,12 @@ static void web_source_event(struct flow *f, uint32_t events)
 }
 
 /* Bytes that the client has read. At most SO_RCVLOWAT bytes are unread. */
-static uint64_t web_received(struct flow *f)
+uint64_t web_received(struct flow *f)
 {
 	return f->bytes;
 }
 
-static void web_stop(struct flow *f)
+void web_stop(struct flow *f)
 {
 	struct linger at_once = { .l_onoff = 1, .l_linger = 0 };
 	struct web *w = f->state;
