@@ -28,8 +28,9 @@ TEMPLATES = Path(__file__).with_name("templates")
 
 
 @functools.cache
-def _environment(directory: Path) -> jinja2.Environment:
-    environment = jinja2.Environment(
+def environment(directory: Path) -> jinja2.Environment:
+    """Return what renders the templates of a directory, and ours."""
+    made = jinja2.Environment(
         loader=jinja2.FileSystemLoader([directory, TEMPLATES]),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -37,24 +38,24 @@ def _environment(directory: Path) -> jinja2.Environment:
         keep_trailing_newline=True,
         autoescape=lambda name: bool(name and name.endswith(".html.j2")),
     )
-    environment.filters |= {
+    made.filters |= {
         "cell": cell,
         "median": statistics.median,
         "over": lambda point, name: point.over(name),
     }
-    environment.globals |= {
+    made.globals |= {
         "VERDICTS": tuple(Decision),
         "cell_of": questions.cell_of,
         "one_for_all": questions.one_for_all,
         "pairs": ranking.pairs,
         "sum": sum,
     }
-    return environment
+    return made
 
 
 def render(template: str, **values: Any) -> str:
     """Render a template of papers/, by its path there."""
-    return _environment(PAPERS).get_template(template).render(**values)
+    return environment(PAPERS).get_template(template).render(**values)
 
 
 def page(model: PageModel, every: Sequence[PageModel]) -> dict[str, str]:
@@ -109,7 +110,8 @@ def overview(every: Sequence[PageModel]) -> dict[str, str]:
 
 def site(every: Sequence[PageModel]) -> dict[str, str]:
     """Render the site: an index, and a page with everything about each paper."""
-    files = {"index.html": render("site-index.html.j2", every=every)}
+    names = [(model.name, model.title) for model in every]
+    files = {"index.html": render("site-index.html.j2", every=every, names=names)}
     for model in every:
         files |= {model.file_of(spec): drawn for spec, drawn, _ in model.pictures}
         files[f"{model.name}.html"] = render("site.html.j2", model=model)
