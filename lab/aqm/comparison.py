@@ -47,6 +47,7 @@ def compare(
     name: str = "",
     seeds: int = 3,
     workloads: Iterable[str] = (),
+    metrics: Iterable[str] = (),
     **settings: Iterable[object],
 ) -> Comparison:
     """Compare a qdisc with others in the workloads of the demo; see docs/your-own.md.
@@ -55,12 +56,14 @@ def compare(
     against: kinds or whole lines; mainline's by default
     module: a directory with modules to build and load
     workloads: names as `compare --help` lists them; all by default
+    metrics: as for `compare --metric`; those of the tables by default
     settings: values for further placeholders in `mine`, one variant per value
 
     Raises UserError for a wrong argument, and RunError if a run fails.
     """
     words = ["--mine", mine, "--seeds", str(seeds), "--name", name, "--against", ",".join(against)]
     words += [word for workload in workloads for word in ("--workload", workload)]
+    words += [word for metric in metrics for word in ("--metric", metric)]
     words += [
         word
         for key, values in settings.items()

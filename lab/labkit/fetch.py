@@ -81,8 +81,8 @@ def mirror(security: bool, etc: Path = Path("/etc/apt")) -> Mirror:
     if keyring:
         return Mirror(f"{ARCHIVE}-security" if security else ARCHIVE, keyring)
     raise LabError(
-        f"apt knows no Debian archive: {etc}/sources.list and sources.list.d name none. Install the "
-        "package debian-archive-keyring, and the lab takes its kernels from Debian; or use the "
+        f"apt knows no Debian archive: {etc}/sources.list and sources.list.d name none. Install "
+        "the package debian-archive-keyring, and the lab takes its kernels from Debian; or use the "
         "wheel, which needs neither: docs/anywhere.md"
     )
 

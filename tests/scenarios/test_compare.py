@@ -488,3 +488,35 @@ def test_a_metric_of_a_group_that_no_run_has_is_refused() -> None:
     verdicts.measured(sections, [verdicts.metric("probe.loss")])
     with pytest.raises(UserError, match=r"calls\.loss: no run has it; the groups are probe"):
         verdicts.measured(sections, [verdicts.metric("calls.loss")])
+
+
+def test_metrics_of_the_queue_and_of_tcp_have_the_options_that_they_need() -> None:
+    names = ["calls.sojourn_ms.p99", "down.tcp.srtt_ms.mean", "probe.loss", "down.sojourn_ms.p50"]
+    assert verdicts.options(names) == ["--sojourn", "--tcp-state"]
+    assert verdicts.options(["probe delay p99", "videos.video.rate_bps"]) == []
+
+
+def test_time_in_the_queue_is_what_tcp_measures_in_addition(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("--against", "pfifo limit 20", "--seeds", "2", "--mine", "pfifo limit 200")
+    metrics = ("--metric", "all.sojourn_ms.mean", "--metric", "all.tcp.srtt_ms.mean")
+    rows = {row["metric"]: row for row in compared(tmp_path, monkeypatch, *words, *metrics)}
+    stay, rtt = rows["all.sojourn_ms.mean, ms"], rows["all.tcp.srtt_ms.mean, ms"]
+    assert stay["verdict"] == rtt["verdict"] == "worse"
+    longer = float(stay["mean"]) - float(stay["other_mean"])
+    assert longer > 30
+    assert float(rtt["mean"]) - float(rtt["other_mean"]) == pytest.approx(longer, rel=0.25)
+
+
+def test_a_discipline_without_a_named_metric_is_named() -> None:
+    """If it were left out in silence, a change could pass because its metric is unknown."""
+    runs = {
+        name: [Run(Path(), {**result(1, 0.5, 1.0), "groups": {"web": {"completion_s": taken}}})]
+        for name, taken in (("mine", {"p99": None}), ("base", {"p99": 0.5}))
+    }
+    column = verdicts.metric("web.completion_s.p99")
+    said = [*verdicts.missing([Section(50, runs)], [column])]
+    assert len(said) == 1
+    assert "mine has no web.completion_s.p99" in said[0]
+    assert not [*verdicts.missing([Section(50, runs)], [verdicts.metric("calls.loss")])]

@@ -30,8 +30,8 @@ addEventListener("load", () => {
   const light = (element) => getComputedStyle(element).backgroundColor.match(/\\d+/g).slice(0, 3)
     .reduce((sum, one) => sum + Number(one), 0) > 380;
   const cell = document.querySelector("td");
-  said.cell = getComputedStyle(cell).display === "block" ? getComputedStyle(cell, "::before").content
-    : "beside";
+  said.cell = getComputedStyle(cell).display === "block"
+    ? getComputedStyle(cell, "::before").content : "beside";
   said.light = [document.body, claim, document.querySelector(".confirmed")].map(light).join();
   const pre = document.createElement("pre");
   pre.id = "probe";

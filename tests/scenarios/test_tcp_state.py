@@ -93,3 +93,19 @@ def test_iperf3_has_no_such_log(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2
     assert "--tcp-state: needs generator=flowgen" in done.stderr
+
+
+def test_the_result_has_the_distribution_of_the_measured_time(out: Path) -> None:
+    parameters = json.loads((out / "result.json").read_text())
+    found = parameters["groups"]["all"]["tcp"]
+    rows = [
+        row
+        for row in table(out / "tcp.csv")
+        if float(row["time_s"]) >= parameters["parameters"]["warmup"]
+        and float(row["srtt_ms"])
+        and float(row["time_s"]) < parameters["virtual_seconds"]
+    ]
+    for column in ("cwnd", "srtt_ms", "pacing_mbps"):
+        values = [float(row[column]) for row in rows]
+        assert found[column]["mean"] == pytest.approx(sum(values) / len(values))
+        assert found[column]["max"] == max(values)

@@ -24,8 +24,8 @@ WORSE_THAN = 3
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Exit status: 0, 1 when a run failed, 2 when it was asked wrongly, 3 if a metric is worse than
-    --worse-than allows, 130 interrupted."""
+    """Exit status: 0, 1 when a run failed or has no --metric to judge by, 2 when it was asked
+    wrongly, 3 if a metric is worse than --worse-than allows, 130 interrupted."""
     parser = sweep.parser(
         "compare",
         "Compare a qdisc with mainline's in the demo's workloads: docs/your-own.md.",
@@ -153,6 +153,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"compare: {error}", file=sys.stderr)
         return 2
+    unjudged = [*verdicts.missing(sections, columns)] if args.metric else []
+    for sentence in unjudged:
+        print(f"compare: {sentence}", file=sys.stderr)
     found = [*verdicts.verdicts(sections, mine, columns)]
     verdicts.write_csv(args.out / "verdicts.csv", found)
     print()
@@ -174,4 +177,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         f"\ncompare: {args.out / 'report.html'}, {args.out / 'verdicts.csv'}, "
         f"{time.monotonic() - began:.0f} s in all"
     )
-    return WORSE_THAN if any(change.worse for change in judged) else 0
+    if any(change.worse for change in judged):
+        return WORSE_THAN
+    return 1 if most and unjudged else 0

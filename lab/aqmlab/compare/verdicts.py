@@ -47,7 +47,17 @@ PATHS: Mapping[str, tuple[str, str, float, int, int, float]] = {
     "share_of_fair": ("Goodput as a part of the fair share", "%", 100, 1, 1, 0.01),
     "completion_s.mean": ("Mean time of a transfer", "s", 1, 3, -1, 0.0),
     "completion_s.p99": ("99th percentile of the time of a transfer", "s", 1, 3, -1, 0.0),
+    "sojourn_ms.mean": ("Mean time in the queue", "ms", 1, 2, -1, 0.5),
+    "sojourn_ms.p50": ("Median time in the queue", "ms", 1, 2, -1, 0.5),
+    "sojourn_ms.p99": ("99th percentile of the time in the queue", "ms", 1, 2, -1, 0.5),
+    "tcp.srtt_ms.mean": ("Mean of the RTT that TCP measures", "ms", 1, 2, -1, 0.5),
+    "tcp.srtt_ms.p99": ("99th percentile of the RTT that TCP measures", "ms", 1, 2, -1, 0.5),
+    "video.rate_bps": ("Mean rate of the video", "Mb/s", 1e-6, 3, 1, 0.0),
+    "video.stalled_s": ("Seconds in which the video stood still", "s", 1, 2, -1, 0.1),
+    "video.switches": ("Changes of the video's rate", "", 1, 1, -1, 0.5),
 }
+#: Options of `run` that metrics need, by the start of their path.
+NEEDS = {"sojourn_ms": "--sojourn", "tcp": "--tcp-state"}
 
 
 def metric(text: str) -> Column:
@@ -64,7 +74,7 @@ def metric(text: str) -> Column:
         raise unknown("metric", text, names)
     about, unit, scale, digits, better, floor = PATHS[path]
     return Column(
-        f"{text}, {unit}",
+        f"{text}, {unit}" if unit else text,
         f"{about} of the group {group}",
         lambda result: deep(result, f"groups.{text}"),
         scale,
@@ -72,6 +82,25 @@ def metric(text: str) -> Column:
         better,
         floor,
     )
+
+
+def options(names: Sequence[str]) -> list[str]:
+    """Return the options of `run` without which the named metrics do not exist."""
+    return sorted(
+        {NEEDS[start] for name in names for start in name.split(".")[1:2] if start in NEEDS}
+    )
+
+
+def missing(sections: Sequence[Section], columns: Sequence[Column]) -> Iterator[str]:
+    """Yield a sentence for each discipline without a metric that another one has there."""
+    for section, column in itertools.product(sections, columns):
+        known = [bool(row.cell(column)) for row in section.rows]
+        for row, has in zip(section.rows, known, strict=True):
+            if any(known) and not has:
+                yield (
+                    f"{section.workload or section.any['scenario']}: {row.name} has no "
+                    f"{column.name}, so it is not judged by it"
+                )
 
 
 def measured(sections: Sequence[Section], columns: Sequence[Column]) -> None:

@@ -20,7 +20,7 @@ from labkit import engines, outside, trees
 from labkit.errors import LabError
 from labkit.request import Request
 
-from . import demo, module_rivals, sweep_job, variants, workload_sets
+from . import demo, module_rivals, sweep_job, variants, verdicts, workload_sets
 from .demo_workloads import TODAY, WORKLOADS, Discipline, Workload, fields
 
 
@@ -184,6 +184,7 @@ def wanted_runs(
             "--base and --set"
         )
     engine = ["--engine", args.engine] if args.engine else []
+    engine += verdicts.options(args.metric)
     kernel = [*engine, "--kernel", *args.kernel] if len(args.kernel) == 1 else engine
     words = [word for path in args.module for word in ("--module", str(path.resolve()))]
     if len(args.kernel) > 1:

@@ -30,6 +30,7 @@ the end of the run.
   an ACK. The kernel measures both times.
 - sojourn_ms of a group, with --sojourn: time of each packet with data from its arrival in the
   bottleneck's node until it leaves there. It is exact in a fair queue, too.
+- tcp of a group, with --tcp-state: window, RTT and pacing rate over its flows and samples.
 - video of a group of players, see `video`: rates, stalls and switches.
 - Phase: a part of the measured time in which the same groups send.
 
@@ -50,7 +51,7 @@ from numpy.typing import NDArray
 
 from aqmlab.qdiscs import xstats
 
-from . import traffic_metrics, video
+from . import tcp_metrics, traffic_metrics, video
 from .logs import BadLog, FlowProgress, Logs, Queue
 
 Array = NDArray[np.float64]
@@ -213,6 +214,8 @@ def _groups(logs: Logs, goodput: Array, lengths: Mapping[int, float]) -> dict[st
         }
         if seen := video.metrics(logs.requests, [int(flow) for flow in flows], lengths, *span):
             groups[name]["video"] = seen
+        if state := tcp_metrics.of_flows(logs.tcp, [int(flow) for flow in flows], *span):
+            groups[name]["tcp"] = state
     return groups
 
 

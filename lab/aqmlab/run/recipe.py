@@ -36,7 +36,7 @@ class Sample:
 @dataclass(frozen=True)
 class Hop:
     """A bottleneck: the namespace whose packets all leave by the device `dev`, unless they are
-    delivered in it or come from there. link: the nodes of the link, in the direction of the data."""
+    delivered in it or come from there. link: the link's nodes, in the direction of the data."""
 
     netns: str
     dev: str
