@@ -208,6 +208,25 @@ def test_a_wrong_file_is_named(text: str | None, said: str, tmp_path: Path) -> N
         load(tmp_path / "mine.py")
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("made = Network()", "made = 1 / 0", r"ZeroDivisionError: .*star.py, line 10\)"),
+        ("made = Network()", 'made = settings.text("nope")', "needs a parameter nope"),
+        ("rng: [", "rng: [5] or [", "returned 5, needs a Group"),
+        ("return made", "return None", "returned None, needs a Network"),
+    ],
+)
+def test_an_error_in_a_scenarios_function_is_a_sentence(
+    old: str, new: str, said: str, tmp_path: Path
+) -> None:
+    assert old in STAR
+    (tmp_path / "star.py").write_text(STAR.replace(old, new))
+    star = load(tmp_path / "star.py")
+    with pytest.raises(UserError, match=said):
+        compose(star, Settings(resolve(star.params, []), "pfifo", 1, "virtual"))
+
+
 def test_each_link_of_a_star_carries_its_rate(tmp_path: Path) -> None:
     (tmp_path / "star.py").write_text(STAR)
     done = subprocess.run(

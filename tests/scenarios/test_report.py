@@ -529,6 +529,23 @@ def test_seed_with_two_digests_is_refused_and_both_runs_are_named(
     assert not (tmp_path / "x.html").exists()
 
 
+@pytest.mark.parametrize(
+    ("text", "said"), [("{", "is damaged"), ("[]", "holds no result"), ("{}", "it has no scenario")]
+)
+def test_damaged_results_are_named(
+    text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_run(tmp_path / "whole")
+    change(tmp_path / "whole")
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "result.json").write_text(text)
+    assert html_report.main([str(tmp_path), "--out", str(tmp_path / "x.html")]) == 0
+    assert said in capsys.readouterr().err
+    (tmp_path / "sweep.json").write_text(text[:1])
+    assert html_report.main([str(tmp_path), "--out", str(tmp_path / "x.html")]) == 2
+    assert "sweep.json is damaged, so remove it" in capsys.readouterr().err
+
+
 def test_error_in_the_report_ends_a_quick_look_with_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -164,6 +164,42 @@ def test_a_scenario_gives_a_link_its_trace(tmp_path: Path) -> None:
         compose(scenario, settings)
 
 
+LINKED = """
+from aqmlab.run import flows
+from aqmlab.run.network import Network
+from aqmlab.run.params import Param
+from aqmlab.run.scenario import Scenario
+from aqmlab.run.settings import BOTTLENECK, TCP, TIME, access
+
+def network(settings):
+    made = Network()
+    made.link("a", "b", trace=settings.text("other") or "link")
+    return made
+
+def groups(settings, rng):
+    return flows.bulk(settings, rng, "all", 2, 20)
+
+SCENARIO = Scenario("linked", "", (Param("other", "", "", ""), access(0.0), *BOTTLENECK, *TCP,
+                    *TIME), groups, network=network)
+"""
+
+
+def test_a_trace_in_a_scenarios_file_counts_from_the_file_and_a_setting_from_the_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, shell = tmp_path / "place", tmp_path / "shell"
+    for folder, text in ((place, CSV), (shell, MAHIMAHI)):
+        folder.mkdir()
+        written(folder, text)
+    (place / "linked.py").write_text(LINKED)
+    monkeypatch.chdir(shell)
+    scenario = find("../place/linked.py")
+    for given, wanted in (([], place), (["other=link"], shell)):
+        values = resolve(scenario.params, given)
+        recipe, _ = compose(scenario, Settings(values, "pfifo", 1, "virtual"))
+        assert [Path(name).resolve() for name in recipe.traces] == [wanted / "link"]
+
+
 def test_a_changed_trace_is_another_run(tmp_path: Path) -> None:
     path = written(tmp_path, MAHIMAHI)
     words = ["--set", f"trace={path}", "--set", "access=0"]

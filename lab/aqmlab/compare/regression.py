@@ -173,8 +173,9 @@ def write_junit(path: Path, judged: Sequence[MetricChange], most: float, source:
             "testcase",
             classname=change.workload,
             name=f"{change.column.title}: {change.mine} beside {change.other}",
-            **({"file": source} if source else {}),
         )
+        if source:
+            case.set("file", source)
         if change.worse or change.perhaps:
             ET.SubElement(case, "failure" if change.worse else "skipped", message=change.said(most))
     ET.ElementTree(suite).write(path, encoding="unicode", xml_declaration=True)

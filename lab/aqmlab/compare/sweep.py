@@ -74,7 +74,13 @@ def run(
     """
     directory: Path = args.out.resolve()
     if not args.resume and (directory / logs.SWEEP).exists():
-        for name in json.loads((directory / logs.SWEEP).read_text())["runs"]:
+        try:
+            before = [*json.loads((directory / logs.SWEEP).read_text())["runs"]]
+        except (ValueError, LookupError, TypeError) as error:
+            raise SystemExit(
+                f"{directory / logs.SWEEP} is damaged, so remove {directory}: {error}"
+            ) from error
+        for name in before:
             shutil.rmtree(directory / name, ignore_errors=True)
     for name, job in jobs.items():
         if of_other_words(directory / name, job.words):

@@ -19,6 +19,9 @@ from aqmlab.run import run_directory
 #: File that compare/sweep.py writes beside its runs.
 SWEEP = "sweep.json"
 
+#: What every result has.
+RESULT_KEYS = ("scenario", "qdisc", "seed", "clock", "kernel", "parameters", "summary", "groups")
+
 COUNTERS = ("dropped", "overlimits", "requeues", "sent_packets", "sent_bytes")
 
 
@@ -197,5 +200,12 @@ def load_result(directory: Path) -> dict[str, Any]:
         raise BadLog(f"{path} is missing")
     if not run_directory.is_complete(directory):
         raise BadLog(f"{directory} is incomplete: its run was interrupted, failed, or still runs")
-    result: dict[str, Any] = json.loads(path.read_text())
+    try:
+        result = json.loads(path.read_text())
+    except ValueError as error:
+        raise BadLog(f"{path} is damaged: {error}") from error
+    if not isinstance(result, dict):
+        raise BadLog(f"{path} is damaged: it holds no result")
+    if absent := [key for key in RESULT_KEYS if key not in result]:
+        raise BadLog(f"{path} is damaged, or of another version: it has no {absent[0]}")
     return result

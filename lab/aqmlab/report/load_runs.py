@@ -65,8 +65,11 @@ class Section:
 def _sweep(directory: Path) -> dict[str, Any]:
     """Return the sweep that made the runs in a directory; an empty one if none did."""
     path = directory / logs.SWEEP
-    stored = json.loads(path.read_text()) if path.exists() else {}
-    return {"runs": {}, "workloads": {}} | stored
+    try:
+        stored = json.loads(path.read_text()) if path.exists() else {}
+        return {"runs": {}, "workloads": {}} | stored
+    except (ValueError, TypeError) as error:
+        raise UserError(f"{path} is damaged, so remove it: {error}") from error
 
 
 def _directories(

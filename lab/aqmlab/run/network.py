@@ -66,7 +66,8 @@ class Network:
         """Add a link, which has both directions.
 
         rate: Mb/s with Ethernet headers, from near to far; 0: no limit
-        trace: file with the rate over time, and the delay on the way back; or a radio's Trace
+        trace: file with the rate over time, and the delay on the way back; a relative path counts
+            from the scenario's file; or a radio's Trace
         qdisc: what queues for that rate; by default the qdisc that the run studies
         delay, jitter: ms in each direction; with jitter, packets can overtake each other
         loss: % of the packets in each direction

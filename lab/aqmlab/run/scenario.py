@@ -14,6 +14,7 @@ import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from aqmlab import ROOT
 from aqmlab.exceptions import UserError, unknown
@@ -26,7 +27,9 @@ from .params import Param
 from .recipe import Hop, Recipe, Sample
 from .settings import Settings
 from .topology import Built, build, default_network
+from .trace import paths_of
 
+T = TypeVar("T")
 SCENARIOS = ROOT / "netns-scenarios" / "scenarios"
 
 
@@ -46,6 +49,7 @@ class Scenario:
     duration: Callable[[Settings], float] = _as_given
     network: Callable[[Settings], Network] | None = None
     file_hash: str = ""  # of one from a file outside the checkout
+    file: str = ""  # its path
 
 
 def find_all() -> dict[str, Scenario]:
@@ -56,7 +60,40 @@ def find_all() -> dict[str, Scenario]:
 
 def _ours(path: Path) -> Scenario:
     """Return a scenario of this project. The checkout's version stands for its file."""
-    return replace(load(path), file_hash="")
+    return replace(load(path), file_hash="", file="")
+
+
+def _said(path: str | Path, error: Exception) -> UserError:
+    """Return what a user is told of an error in a scenario's file."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if Path(frame.filename).absolute() == Path(path).absolute()]
+    at = (own or frames)[-1]
+    return UserError(
+        f"scenario {path}: {type(error).__name__}: {error} ({at.filename}, line {at.lineno})"
+    )
+
+
+def _called(scenario: Scenario, make: Callable[[], T], kind: type) -> T:
+    """Return what a function of a scenario returns.
+
+    kind: what that must be, or what a list of it must hold
+    Raises UserError if the scenario is a user's file and the function fails.
+    """
+    try:
+        made = make()
+    except UserError:
+        raise
+    except Exception as error:
+        if not scenario.file:
+            raise
+        raise _said(scenario.file, error) from error
+    for one in made if isinstance(made, Sequence) else [made]:
+        if not isinstance(one, kind):
+            raise UserError(
+                f"scenario {scenario.file or scenario.name}: returned {one!r:.60}, needs a "
+                f"{kind.__name__}"
+            )
+    return made
 
 
 def load(path: Path) -> Scenario:
@@ -69,16 +106,14 @@ def load(path: Path) -> Scenario:
     except OSError as error:
         raise UserError(f"scenario {path}: {error.strerror}") from error
     except Exception as error:
-        at = traceback.extract_tb(error.__traceback__)[-1]
-        raise UserError(
-            f"scenario {path}: {type(error).__name__}: {error} ({at.filename}, line {at.lineno})"
-        ) from error
+        raise _said(path, error) from error
     found = module.__dict__.get("SCENARIO")
     if not isinstance(found, Scenario):
         raise UserError(
             f"scenario {path}: has no SCENARIO = Scenario(...); docs/your-own.md has an example"
         )
-    return replace(found, file_hash=hashlib.sha256(text).hexdigest()[:12])
+    hashed = hashlib.sha256(text).hexdigest()[:12]
+    return replace(found, file_hash=hashed, file=str(path.absolute()))
 
 
 def is_file(name: str) -> bool:
@@ -162,7 +197,7 @@ def _groups(
 ) -> list[Group]:
     """Return the groups of a scenario, of programs, and of the probe."""
     rng = random.Random(settings.seed)
-    groups = [*scenario.groups(settings, rng)]
+    groups = [*_called(scenario, lambda: scenario.groups(settings, rng), Group)]
     if executed:
         groups += programs.groups(executed, settings, groups)
     if not groups:
@@ -181,11 +216,16 @@ def _network(scenario: Scenario, settings: Settings, groups: Sequence[Group]) ->
     """Return the network of a scenario, with the mean rates of its traces."""
     trace, trace_back = (str(settings.values.get(name, "")) for name in ("trace", "trace_back"))
     rate_back_bps = 0.0 if trace_back else float(settings.values.get("rate_back", 0)) * 1e6
-    network = (
-        scenario.network(settings)
-        if scenario.network
-        else default_network(settings.bottleneck.rate_bps, groups, trace, rate_back_bps, trace_back)
-    )
+    given = {value for value in settings.values.values() if isinstance(value, str)}
+    with paths_of(scenario.file, given):
+        make = scenario.network
+        network = (
+            _called(scenario, lambda: make(settings), Network)
+            if make
+            else default_network(
+                settings.bottleneck.rate_bps, groups, trace, rate_back_bps, trace_back
+            )
+        )
     if rate_back_bps and not any(
         link.back.rate_bps == rate_back_bps or (link.back.trace and not link.back.trace.path)
         for link in network.links

@@ -194,22 +194,23 @@ class Settings:
     seed: int
     clock: str
 
-    def number(self, name: str) -> float:
-        """Return a parameter in its unit. Raises UserError if the scenario does not have it."""
+    def _value(self, name: str) -> Value:
+        """Return a parameter. Raises UserError if the scenario does not have it."""
         if name not in self.values:
-            raise UserError(
-                f"the scenario has no parameter {name}, which its flows need: add it to its "
-                "parameters, as netns-scenarios/scenarios/dumbbell.py does"
-            )
-        return float(self.values[name])
+            raise UserError(f"the scenario needs a parameter {name}: add it, as dumbbell.py does")
+        return self.values[name]
+
+    def number(self, name: str) -> float:
+        """Return a parameter in its unit."""
+        return float(self._value(name))
 
     def count(self, name: str) -> int:
         """Return an integer parameter."""
-        return int(self.values[name])
+        return int(self._value(name))
 
     def text(self, name: str) -> str:
         """Return a parameter that is text."""
-        return str(self.values[name])
+        return str(self._value(name))
 
     def on(self, name: str) -> bool:
         """Return whether a parameter is "on"; False if the scenario does not have it."""

@@ -13,7 +13,9 @@ import itertools
 import re
 import struct
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,6 +24,8 @@ from aqmlab.exceptions import UserError
 from .objects import Interface, Qdisc
 
 KIND = "tracelink"
+#: The scenario's file whose network is made, and the texts of its settings.
+_FILE: ContextVar[tuple[str, Collection[str]]] = ContextVar("file", default=("", ()))
 #: What a delivery opportunity of mahimahi carries: a packet of 1500 bytes with its Ethernet header.
 OPPORTUNITY = 1514
 NO_LIMIT = 2**32 - 1  # bytes in a piece
@@ -115,9 +119,29 @@ def constant(rate_bps: float) -> Trace:
     return Trace("", "", (Piece(100_000, round(rate_bps / 80)),))
 
 
+@contextmanager
+def paths_of(file: str, settings: Collection[str]) -> Iterator[None]:
+    """Let paths in a scenario's file count from the file. Those of its settings do not: who gave
+    them counts from the working directory.
+
+    file: "" for a scenario of this project
+    """
+    token = _FILE.set((file, settings))
+    try:
+        yield
+    finally:
+        _FILE.reset(token)
+
+
+def _beside(name: str) -> str:
+    """Return the path of a file that a scenario names."""
+    file, settings = _FILE.get()
+    return name if not file or name in settings else str(Path(file).parent / name)
+
+
 def read(name: str) -> Trace:
     """Read a file. Raises UserError with the line that is wrong."""
-    path = Path(name)
+    path = Path(_beside(name))
     try:
         text = path.read_text()
     except (OSError, UnicodeDecodeError) as error:
