@@ -122,7 +122,7 @@ def test_metrics_cover_the_window_and_are_means_over_the_players() -> None:
     rows = np.array(
         [
             # start, flow, request, bytes, completion
-            [0, 1, 0, 100, 1],
+            [0, 1, 0, 200, 1],
             [1, 1, 1, 100, 1],
             [2, 1, 2, 300, 8],
             [10, 1, 3, 100, np.nan],
