@@ -56,7 +56,7 @@ def compare(
     against: kinds or whole lines; mainline's by default
     module: a directory with modules to build and load
     workloads: names as `compare --help` lists them; all by default
-    metrics: as for `compare --metric`; those of the tables by default
+    metrics: as for `compare --metric`; all metrics of the tables by default
     settings: values for further placeholders in `mine`, one variant per value
 
     Raises UserError for a wrong argument, and RunError if a run fails.

@@ -151,7 +151,7 @@ def test_uninstall_leaves_nothing(installed: Installed) -> None:
 
 
 def test_uninstall_names_modules_that_the_kernel_still_has(tmp_path: Path) -> None:
-    """The order is that of rmmod: all others depend on sch_aqm."""
+    """rmmod needs this order, because all others depend on sch_aqm."""
     for name in ("sch_aqm", "sch_tdrr", "sch_red"):
         (tmp_path / "module" / name).mkdir(parents=True)
     words = ["make", "uninstall", f"DESTDIR={tmp_path / 'root'}"]

@@ -14,7 +14,7 @@ TOP = Path(__file__).resolve().parents[2]
 
 
 def test_each_number_of_a_discipline_becomes_a_line_for_prometheus(tmp_path: Path) -> None:
-    """Devices and their children have lines of their own."""
+    """Each device and each child has separate lines."""
     if not shutil.which("jq"):
         pytest.skip("jq is not installed")
     page = (TOP / "docs" / "production.md").read_text()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Adaptive video of the scenario rrul: its rates are those of BBA-0, and its stalls are right."""
+"""Adaptive video of the scenario rrul: BBA-0 chooses its rates, and its stalls are right."""
 
 from __future__ import annotations
 

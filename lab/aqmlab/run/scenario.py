@@ -64,7 +64,7 @@ def _ours(path: Path) -> Scenario:
 
 
 def _said(path: str | Path, error: Exception) -> UserError:
-    """Return what a user is told of an error in a scenario's file."""
+    """Return the message to a user about an error in a scenario's file."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if Path(frame.filename).absolute() == Path(path).absolute()]
     at = (own or frames)[-1]
@@ -76,7 +76,7 @@ def _said(path: str | Path, error: Exception) -> UserError:
 def _called(scenario: Scenario, make: Callable[[], T], kind: type) -> T:
     """Return what a function of a scenario returns.
 
-    kind: what that must be, or what a list of it must hold
+    kind: class of the returned object, or of each object in a returned list
     Raises UserError if the scenario is a user's file and the function fails.
     """
     try:

@@ -121,8 +121,8 @@ def constant(rate_bps: float) -> Trace:
 
 @contextmanager
 def paths_of(file: str, settings: Collection[str]) -> Iterator[None]:
-    """Let paths in a scenario's file count from the file. Those of its settings do not: who gave
-    them counts from the working directory.
+    """Let paths in a scenario's file count from the file. Paths in its settings count from the
+    working directory, because a user types them there.
 
     file: "" for a scenario of this project
     """

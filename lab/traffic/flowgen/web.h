@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What web.c offers to kinds that ask for responses of their own choice.
+ * web.c for other kinds of flows whose clients ask for responses.
  */
 #ifndef AQM_TOOLS_FLOWGEN_WEB_H
 #define AQM_TOOLS_FLOWGEN_WEB_H
