@@ -120,6 +120,11 @@ def mss(done: Done) -> float:
     return max(float(row["mss"]) for row in done.rows("flows.csv"))
 
 
+def mss_of(group: str) -> Metric:
+    """Return the largest payload of a segment of a group."""
+    return lambda done: max(float(row["mss"]) for row in done.rows("flows.csv", group=group))
+
+
 def last_start(done: Done) -> float:
     """When the last flow of TCP started."""
     return max(float(row["start_s"]) for row in done.rows("flows.csv") if row["kind"] != "udp")
@@ -377,6 +382,7 @@ OWN = {
     "multi-rtt": {
         **{f"{one}_flows": Case("4", flows(one)) for one in ("near", "far")},
         **{f"{one}_rtt": Case("90", least_rtt(one)) for one in ("near", "far")},
+        **{f"{one}_mtu": Case("576", mss_of(one), grows=False) for one in ("near", "far")},
     },
     "parking-lot": {
         "hops": Case("3", lambda done: len(done.result["hops"])),

@@ -214,7 +214,7 @@ def test_rfc_7928_is_a_set_of_workloads_that_run() -> None:
     """Names begin with a section of the RFC. Section 8.2.1 gives the numbers of flows."""
     found = workload_sets.load("rfc7928")
     for name, one in found.items():
-        assert re.fullmatch(r"(4\.5|5\.[1-4]|6|7\.2|8\.2|9\.[12]|10)([.-].*)?", name)
+        assert re.fullmatch(r"(4\.[45]|5\.[1-4]|6|7\.2|8\.2|9\.[12]|10)([.-].*)?", name)
         scenario = find(one.scenario)
         settings = resolve(
             scenario.params, [f"{key}={value}" for key, value in one.settings.items()]

@@ -263,6 +263,8 @@ def test_datagram_that_leaves_early_fails_the_run() -> None:
         ("udp-blast", ("udp_rate=0",), "udp_rate: 0 given"),
         ("arrivals", ("forward=5",), "needs FLOWS@FROM-TO"),
         ("arrivals", ("forward=5@0-2/1",), "needs an end after 2 s"),
+        ("multi-rtt", ("near_mtu=500",), "near_mtu: 500 given, allowed: 0, or 576 to mtu, 1500"),
+        ("multi-rtt", ("far_mtu=1501",), "far_mtu: 1501 given"),
         ("arrivals", ("back=5@3-2",), "from < to"),
         ("arrivals", ("forward=5@0-100",), "within the run's 60 s"),
         ("arrivals", ("forward=",), "no flows"),
@@ -720,6 +722,18 @@ def test_cross_traffic_crosses_one_bottleneck_and_the_rest_all() -> None:
     assert {g.fair_share_bps for g in facts.groups.values()} == {fair}
     # The summary compares the flows that cross the measured bottleneck.
     assert [name for name, g in facts.groups.items() if g.elastic] == ["end", "cross1"]
+
+
+def test_a_fair_queue_gives_small_packets_the_same_bytes(tmp_path: Path) -> None:
+    """Headers count: 52 of 576 bytes, and of 1500, with 14 of Ethernet for each packet."""
+    words = ("near_flows=2", "far_flows=2", "near_rtt=20", "far_rtt=20", "near_mtu=576", "rate=10")
+    more = ("tcp_profile=today", "access=0", "warmup=2", "duration=6")
+    groups = run("multi-rtt", tmp_path / "r", *words, *more, qdisc="fq_codel")["groups"]
+    rows = table(tmp_path / "r" / "flows.csv")
+    assert {(row["group"], row["mss"]) for row in rows} == {("near", "524"), ("far", "1448")}
+    small, large = (groups[name]["goodput_bps"]["mean"] for name in ("near", "far"))
+    assert small / large == pytest.approx((524 / 590) / (1448 / 1514), rel=0.04)
+    assert groups["near"]["share_of_fair"] == pytest.approx(1, abs=0.03)
 
 
 def test_flows_leave_at_the_end_of_their_entry_and_come_again() -> None:

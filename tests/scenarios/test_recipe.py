@@ -205,7 +205,7 @@ def test_number_of_flows_is_limited_by_addresses() -> None:
         (["dumbbell", "--set", "flows=1.5"], 'flows: "1.5" given, needs a whole number'),
         (
             ["dumbbell", "--set", "tcp_profile=1999"],
-            'tcp_profile: "1999" given, allowed: 2001 | 2001-sack | today',
+            'tcp_profile: "1999" given, allowed: 2001 | 2001-sack | today | today-iw3',
         ),
         (["dumbbell", "--set", "rtt"], '--set "rtt": needs NAME=VALUE'),
         (

@@ -5,7 +5,8 @@
 SACK, Linux's Reno is NewReno, where a partial ACK does not end recovery (with `cc=reno90` it does).
 Linux uses proportional rate reduction during recovery, and limited transmit (RFC 3042).
 
-`2001-sack` is the same with SACK. `today` has the kernel's defaults.
+`2001-sack` is the same with SACK. `today` has the kernel's defaults, and `today-iw3` an initial
+window of 3 instead of 10 packets (RFC 3390).
 """
 
 from __future__ import annotations
@@ -71,5 +72,6 @@ PROFILES: dict[str, TcpProfile] = {
             },
         ),
         TcpProfile("today", "cubic", 32, SYSCTLS_TODAY),
+        TcpProfile("today-iw3", "cubic", 32, SYSCTLS_TODAY, ("initcwnd", "3")),
     )
 }

@@ -51,6 +51,8 @@ static void bulk_open(struct flow *f)
 	if (f->notsent)
 		set_option(f->source_fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT,
 			   "TCP_NOTSENT_LOWAT", f->notsent);
+	if (f->mss)
+		set_option(f->source_fd, IPPROTO_TCP, TCP_MAXSEG, "TCP_MAXSEG", f->mss);
 	if (f->nodelay)
 		set_option(f->source_fd, IPPROTO_TCP, TCP_NODELAY,
 			   "TCP_NODELAY", 1);

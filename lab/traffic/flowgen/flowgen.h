@@ -100,7 +100,7 @@ struct address {
 
 /*
  * @start_ns, @stop_ns: nanoseconds after the epoch
- * @sndbuf, @rcvbuf, @clamp, @lowat, @notsent: bytes; 0 leaves the kernel's default
+ * @sndbuf, @rcvbuf, @clamp, @mss, @lowat, @notsent: bytes; 0 leaves the kernel's default
  * @tos: byte for the IP header (DSCP in its upper six bits)
  * @listen_fd, @sink_fd, @source_fd: -1 when absent
  * @bytes: last known number of bytes received in order
@@ -131,6 +131,7 @@ struct flow {
 	unsigned int sndbuf;
 	unsigned int rcvbuf;
 	unsigned int clamp;
+	unsigned int mss;
 	unsigned int lowat;
 	unsigned int notsent;
 	unsigned int nodelay;

@@ -33,6 +33,7 @@ static const struct flow_key flow_keys[] = {
 	UINT_KEY("sndbuf", sndbuf, false, "SO_SNDBUF, bytes"),
 	UINT_KEY("rcvbuf", rcvbuf, false, "SO_RCVBUF, bytes"),
 	UINT_KEY("clamp", clamp, false, "TCP_WINDOW_CLAMP, bytes"),
+	UINT_KEY("mss", mss, false, "TCP_MAXSEG of a bulk flow's source, bytes"),
 	UINT_KEY("lowat", lowat, false, "SO_RCVLOWAT, bytes"),
 	UINT_KEY("notsent", notsent, false, "TCP_NOTSENT_LOWAT, bytes"),
 	UINT_KEY("nodelay", nodelay, false, "1: TCP_NODELAY"),
