@@ -630,7 +630,7 @@ def test_single_runs_of_several_settings(tmp_path: Path) -> None:
     ]
     # two equal seeds have an interval of width 0; one seed has no interval
     assert [" to " in row[1] for row in rows_of(page)] == [True, False, False]
-    assert [text.split(",")[0] for text in page.texts["h2"][2:4]] == ["dumbbell", "multi-rtt"]
+    assert [text.split(",")[0] for text in page.texts["h2"][1:3]] == ["dumbbell", "multi-rtt"]
     groups = [row for row in page.rows if row[1:2] in (["near"], ["far"])]
     assert len(groups) == 6
     # near: 200 of 250 kb/s

@@ -65,7 +65,8 @@ def base_runs(directory: Path, names: Iterable[str]) -> dict[str, Run]:
     found = {}
     for name in names:
         try:
-            found[name] = Run(directory / name, logs.load_result(directory / name))
+            result = logs.load_result(directory / name, logs.RESULT_KEYS)
+            found[name] = Run(directory / name, result)
         except (logs.BadLog, OSError, ValueError) as error:
             raise UserError(
                 f"--base {directory}: has no run {name} ({error}); make the base by the same "

@@ -193,8 +193,8 @@ def read(directory: Path) -> Logs:
     )
 
 
-def load_result(directory: Path) -> dict[str, Any]:
-    """Read result.json. Raises BadLog unless the run is complete."""
+def load_result(directory: Path, keys: Sequence[str] = ()) -> dict[str, Any]:
+    """Read result.json, which must have these keys. Raises BadLog unless the run is complete."""
     path = directory / run_directory.RESULT
     if not path.exists():
         raise BadLog(f"{path} is missing")
@@ -206,6 +206,6 @@ def load_result(directory: Path) -> dict[str, Any]:
         raise BadLog(f"{path} is damaged: {error}") from error
     if not isinstance(result, dict):
         raise BadLog(f"{path} is damaged: it holds no result")
-    if absent := [key for key in RESULT_KEYS if key not in result]:
+    if absent := [key for key in keys if key not in result]:
         raise BadLog(f"{path} is damaged, or of another version: it has no {absent[0]}")
     return result

@@ -127,7 +127,7 @@ def collect(places: Sequence[Path]) -> list[Section]:
     left_out: list[str] = []
     for directory, label, workloads in _directories(places, left_out):
         try:
-            result = logs.load_result(directory)
+            result = logs.load_result(directory, logs.RESULT_KEYS)
         except logs.BadLog as error:
             left_out.append(str(error))
             continue
