@@ -24,7 +24,7 @@ PAGES	:= $(wildcard man/man8/*.8)
 MANDIR	= $(DESTDIR)$(PREFIX)/share/man/man8
 SBINDIR	= $(DESTDIR)$(PREFIX)/sbin
 # Where the kernel lists its modules. With DESTDIR it is another machine's.
-LOADED	?= $(if $(DESTDIR),/nonexistent,/sys/module)
+LOADED	= $(if $(DESTDIR),/nonexistent,/sys/module)
 
 # What the kernel calls itself. Debian's 6.1 headers answer `make kernelrelease` with another.
 KRELEASE = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h)
