@@ -295,7 +295,7 @@ static struct tdrr_flow *tdrr_signal_victim(struct tdrr_sched_data *q, u32 stamp
 
 	for (i = 0; i < TDRR_LOOKS; i++) {
 		flow = tdrr_top(q);
-		throughput_index_turn(&q->vars.by_throughput, &flow->sent);
+		throughput_index_pass_over(&q->vars.by_throughput, &flow->sent);
 		if (!flow->sent.mark || stamp - flow->sent.mark >= interval)
 			return flow;
 	}

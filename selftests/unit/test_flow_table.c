@@ -307,6 +307,77 @@ static void a_larger_table_has_the_same_flows(void)
 	unit_ok(!lost, "owners are entries of the larger table");
 }
 
+/* Count what a table says of itself by a look at each entry. */
+static bool counts_are_right(u32 count)
+{
+	u32 i, kept = 0, owned = 0, shared = 0;
+
+	for (i = 0; i < 8 * ft.sets; i++) {
+		u32 value = *flow_table_value(&ft, i);
+
+		owned += !!(value & FLOW_HAS_QUEUE);
+		kept += ft.set[i / 8].tag[i % 8] && !(value & FLOW_HAS_QUEUE);
+	}
+	for (i = 0; i < count; i++)
+		shared += queues[i].fq.shared;
+	return ft.kept == kept && ft.fresh == count - owned && fr.shared == shared;
+}
+
+static void a_table_counts_its_flows(void)
+{
+	u32 flow, wrong = 0;
+
+	begin(64);
+	for (flow = 0; flow < 1000; flow++) {
+		if (flow % 200 < 80)
+			arrive(flow, &packets[flow]);
+		else
+			while (depart())
+				;
+		wrong += !counts_are_right(64);
+	}
+	unit_ok(!wrong, "flows that are remembered, new queues, shared queues (%u times wrong)",
+		wrong);
+	flow_table_reset(&ft);
+	unit_ok(counts_are_right(64) && ft.fresh == 64, "and a reset forgets them");
+	find(5);
+	unit_ok(ft.left == FLOW_NONE && !ft.above, "so that no flow gets anything of theirs");
+}
+
+/* All entries have useful levels, so each new flow loses one. One in four sets may. */
+static void lose(u32 first, u32 flows, u32 level)
+{
+	u32 i;
+
+	for (i = 0; i < 8 * ft.sets; i++) {
+		ft.set[i / 8].tag[i % 8] = 1 + i;
+		*flow_table_value(&ft, i) = (half_life << FLOW_LEVEL_BITS) + level;
+	}
+	for (i = first; i < first + flows; i++)
+		find(i);
+}
+
+static void so_many_losses_are_too_many(void)
+{
+	const u32 useful = 50U << FLOW_LEVEL_BITS;
+
+	begin(64);
+	ft.useful = useful;
+	lose(0, 30, useful - 1);
+	lose(30, 32 / 4, useful);
+	unit_ok(!ft.wants, "32 sets may lose 8 useful levels");
+	half_life += 16;
+	lose(60, 1, useful);
+	unit_ok(ft.wants == FLOW_WANTS_ENTRIES, "a ninth in 16 half-lives is too many");
+	ft.wants = 0;
+	lose(61, 8, useful);
+	half_life += 17;
+	lose(70, 8, useful);
+	unit_ok(!ft.wants, "after more than 16 half-lives they are counted anew");
+	lose(80, 1, useful);
+	unit_ok(ft.wants == FLOW_WANTS_ENTRIES, "and then nine are too many");
+}
+
 static void a_table_is_too_small_if_useful_levels_are_lost(void)
 {
 	u32 flow, wanted = 0;
@@ -335,14 +406,14 @@ static void more_queues_are_wanted_if_flows_share(void)
 	u32 flow, wanted = 0;
 
 	begin(64);
-	for (flow = 0; flow < 60; flow++)
+	for (flow = 0; fr.active < 64; flow++)
 		arrive(flow, &packets[flow]);
-	unit_ok(!(ft.wants & FLOW_WANTS_QUEUES), "60 flows do not want more than 64 queues");
-	for (; flow < 100; flow++) {
+	ft.shares = 0;
+	ft.wants = 0;
+	for (wanted = 0; !ft.wants; flow++, wanted++)
 		arrive(flow, &packets[flow]);
-		wanted += !!(ft.wants & FLOW_WANTS_QUEUES);
-	}
-	unit_ok(wanted > 20, "100 flows do");
+	unit_ok(wanted == 64 / 32 + 1, "64 queues may be shared twice (%u times)", wanted);
+	unit_ok(ft.wants == FLOW_WANTS_QUEUES, "then more queues are wanted");
 }
 
 UNIT_TESTS
@@ -356,6 +427,8 @@ UNIT_TESTS
 	short_flows_do_not_push_out_long_ones();
 	flows_of_a_full_set_share();
 	a_larger_table_has_the_same_flows();
+	so_many_losses_are_too_many();
+	a_table_counts_its_flows();
 	a_table_is_too_small_if_useful_levels_are_lost();
 	more_queues_are_wanted_if_flows_share();
 }

@@ -54,6 +54,13 @@
  * With the last one, queues that have sent nothing yet would push each other
  * out and leave the whole buffer to earlier queues.
  *
+ * A throughput is stored and compared in four forms:
+ *
+ *	units, half_life	a score: throughput(t) 2^u is units 2^half_life
+ *	bucket			in the index: the octave of that number, and four bits
+ *	level			of a flow without a queue, 31 bits: <aqm/flow_level.h>
+ *	above			a level minus that of one unit now
+ *
  * The index knows scores, lengths and times, but no sk_buff and no Qdisc. A score
  * is a member of a queue's state; see <aqm/numbered_list.h>.
  */
@@ -557,8 +564,8 @@ throughput_index_top(struct throughput_index *ti)
 }
 
 /* Put the queue that is the top behind the others of its bucket. */
-static inline void throughput_index_turn(struct throughput_index *ti,
-					 const struct throughput_score *top)
+static inline void throughput_index_pass_over(struct throughput_index *ti,
+					      const struct throughput_score *top)
 {
 	/* A list is a ring. */
 	ti->buckets[throughput_index_bucket(ti, top)] = top->link.next;
