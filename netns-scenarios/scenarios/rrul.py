@@ -9,6 +9,7 @@ video takes rates of a ladder by the player's buffer: lab/traffic/flowgen/video.
 
 from __future__ import annotations
 
+import math
 import random
 from itertools import pairwise
 
@@ -34,10 +35,18 @@ PARAMS = (
     Param("page", 500.0, "kB", "size of a page", 0.1, 1e6),
     Param("page_gap", 1.0, "s", "mean time between a page and the next one", 0.01, 3600.0),
     Param(
+        "connections",
+        1,
+        "connections",
+        "of a host for a page, which has as many equal parts, asked for at once",
+        1,
+        32,
+    ),
+    Param(
         "keep",
         "off",
         "",
-        "on: a host keeps one connection for all its pages",
+        "on: a host keeps its connections for all its pages",
         choices=("off", "on"),
     ),
     Param("videos", 1, "clients", "hosts that play video, in segments on one connection", 0, 1000),
@@ -116,6 +125,22 @@ def _session(
     return {"requests": ",".join(words)}
 
 
+def _page_sessions(
+    settings: Settings, rng: random.Random, parts: int, page: int
+) -> list[dict[str, int | str]]:
+    """Return the key of each connection of a host that loads pages.
+
+    With several connections, page k is due at a random time of the k-th gap, on all of them.
+    """
+    gap_s = settings.number("page_gap")
+    if parts == 1:
+        return [_session(settings, rng, gap_s, page)]
+    size = max(1, round(page / parts))
+    count = math.ceil(settings.end_ms / 1000 / gap_s)
+    words = [f"{round(rng.uniform(0, gap_s) * 1e9)}:{size}" for _ in range(count)]
+    return [{"requests": ",".join(words)}] * parts
+
+
 def _clients(
     settings: Settings,
     name: str,
@@ -153,8 +178,11 @@ def groups(settings: Settings, rng: random.Random) -> list[Group]:
     packet = answer + IP_HEADER[settings.ip] + UDP_HEADER + ETHERNET_HEADER
     gap_s = number("lookup_gap") / 1000
     asked = [_session(settings, rng, gap_s, answer) for _ in range(settings.count("lookups"))]
+    parts = settings.count("connections")
     loaded = [
-        _session(settings, rng, number("page_gap"), page) for _ in range(settings.count("pages"))
+        session
+        for _ in range(settings.count("pages"))
+        for session in _page_sessions(settings, rng, parts, page)
     ]
     played = [
         _session(settings, rng, number("segment"), segment, regular=True)
@@ -168,9 +196,10 @@ def groups(settings: Settings, rng: random.Random) -> list[Group]:
             settings,
             "pages",
             loaded,
-            page * 8 / number("page_gap") / settings.payload,
+            page / parts * 8 / number("page_gap") / settings.payload,
             settings.payload,
             kind="web",
+            **({"every_ns": round(number("page_gap") * 1e9)} if parts > 1 else {}),
             **({"keep": 1} if settings.on("keep") else {}),
         ),
         *(

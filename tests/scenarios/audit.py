@@ -424,6 +424,7 @@ OWN = {
         "keep": Case(
             "on", deep("groups.pages.completion_s.mean"), grows=False, more=("down=0", "up=0")
         ),
+        "connections": Case("6", flows("pages")),
         "video": Case("adaptive", count("flows.csv", kind="video"), more=("video_rate=3",)),
         "ladder": Case("0.1,5", deep("groups.videos.video.rate_bps"), grows=False, more=ADAPTIVE),
         # With a small buffer the player waits until there is room.

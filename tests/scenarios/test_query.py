@@ -76,3 +76,31 @@ def test_all_traffic_of_the_household_is_there(tmp_path: Path) -> None:
     assert groups["videos"]["completion_s"]["completed"] >= 2
     assert groups["pages"]["completion_s"]["completed"] >= 2
     assert groups["up"]["goodput_bps"]["mean"] > 0.5e6
+
+
+def test_a_page_is_complete_with_the_last_of_its_parts(tmp_path: Path) -> None:
+    """Two hosts with three connections: requests of a page are due at the same time."""
+    out = tmp_path / "r"
+    given = ("pages=2", "connections=3", "page=60", "page_gap=0.5", "down=2", "up=0")
+    found = ran(out, "pfifo limit 30", *given)["groups"]["pages"]
+    with (out / "flows.csv").open(newline="") as file:
+        flows = [row["flow"] for row in csv.DictReader(file) if row["group"] == "pages"]
+    with (out / "requests.csv").open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["flow"] in flows]
+    assert len(flows) == 6
+    taken, unfinished = [], 0
+    for host in (flows[:3], flows[3:]):
+        for number in {row["request"] for row in rows}:
+            parts = [row for row in rows if row["flow"] in host and row["request"] == number]
+            if not parts or not 1 <= float(parts[0]["start_s"]) < 4:
+                continue
+            assert len({row["start_s"] for row in parts}) == 1
+            assert {row["bytes"] for row in parts} == {"20000"}
+            if len(parts) == 3 and all(row["completion_s"] for row in parts):
+                taken.append(max(float(row["completion_s"]) for row in parts))
+            else:
+                unfinished += 1
+    assert found["page_s"]["completed"] == len(taken) > 5
+    assert found["page_s"]["unfinished"] == unfinished
+    assert found["page_s"]["mean"] == pytest.approx(sum(taken) / len(taken))
+    assert found["page_s"]["mean"] > found["completion_s"]["mean"]

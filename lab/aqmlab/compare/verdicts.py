@@ -47,6 +47,8 @@ PATHS: Mapping[str, tuple[str, str, float, int, int, float]] = {
     "share_of_fair": ("Goodput as a part of the fair share", "%", 100, 1, 1, 0.01),
     "completion_s.mean": ("Mean time of a transfer", "s", 1, 3, -1, 0.0),
     "completion_s.p99": ("99th percentile of the time of a transfer", "s", 1, 3, -1, 0.0),
+    "page_s.mean": ("Mean time of a page with all its parts", "s", 1, 3, -1, 0.0),
+    "page_s.p99": ("99th percentile of the time of a page", "s", 1, 3, -1, 0.0),
     "sojourn_ms.mean": ("Mean time in the queue", "ms", 1, 2, -1, 0.5),
     "sojourn_ms.p50": ("Median time in the queue", "ms", 1, 2, -1, 0.5),
     "sojourn_ms.p99": ("99th percentile of the time in the queue", "ms", 1, 2, -1, 0.5),

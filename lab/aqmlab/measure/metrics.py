@@ -31,6 +31,7 @@ the end of the run.
 - sojourn_ms of a group, with --sojourn: time of each packet with data from its arrival in the
   bottleneck's node until it leaves there. It is exact in a fair queue, too.
 - tcp of a group, with --tcp-state: window, RTT and pacing rate over its flows and samples.
+- page_s of the group pages, if a page has several connections: time until the last part has come.
 - video of a group of players, see `video`: rates, stalls and switches.
 - Phase: a part of the measured time in which the same groups send.
 
@@ -214,6 +215,9 @@ def _groups(logs: Logs, goodput: Array, lengths: Mapping[int, float]) -> dict[st
         }
         if seen := video.metrics(logs.requests, [int(flow) for flow in flows], lengths, *span):
             groups[name]["video"] = seen
+        parts = logs.run["parameters"].get("connections", 1) if name == "pages" else 1
+        if parts > 1 and (loaded := traffic_metrics.pages(requests, flows, parts)):
+            groups[name]["page_s"] = loaded
         if state := tcp_metrics.of_flows(logs.tcp, [int(flow) for flow in flows], *span):
             groups[name]["tcp"] = state
     return groups

@@ -162,6 +162,8 @@ def _describe_group(group: dict[str, Any]) -> str:
             f"{completion['completed']} requests in mean {completion['mean']:.3g}, "
             f"p95 {p95}, p99 {p99} s, {completion['unfinished']} unfinished"
         )
+    if (loaded := group.get("page_s")) and loaded["completed"]:
+        words.append(f"{loaded['completed']} pages in mean {loaded['mean']:.3g} s")
     if (seen := group.get("video")) and seen["rate_bps"] is not None:
         words.append(
             f"video of {seen['rate_bps'] / 1e6:.2f} Mb/s, {seen['stalled_s']:.1f} s stalled, "

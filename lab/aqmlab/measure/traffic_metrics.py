@@ -61,6 +61,26 @@ def percentiles(x: Array) -> list[float]:
     return [float(value) for value in np.percentile(x, PERCENTS)] if len(x) else []
 
 
+def pages(requests: Array, flows: Array, connections: int) -> dict[str, Any] | None:
+    """Summarize the load times of pages whose parts come over several connections.
+
+    flows: the connections, in the order of the hosts
+    A page takes from its time until its last part has come. If a part is missing, the page is
+    unfinished. None without a page.
+    """
+    hosts = {int(flow): number // connections for number, flow in enumerate(flows)}
+    found: dict[tuple[int, int], list[NDArray[np.float64]]] = {}
+    for row in requests:
+        found.setdefault((hosts[int(row[1])], int(row[2])), []).append(row)
+    rows = [
+        [rows[0][0], host, number, sum(row[3] for row in rows), max(row[4] for row in rows)]
+        if len(rows) == connections and not any(np.isnan(row[4]) for row in rows)
+        else [rows[0][0], host, number, sum(row[3] for row in rows), np.nan]
+        for (host, number), rows in found.items()
+    ]
+    return completion(np.array(rows).reshape(-1, 5))
+
+
 def _known(seconds: Array, p: float) -> float | None:
     """Return a percentile of completion times, where NaN is longer than any number.
 
