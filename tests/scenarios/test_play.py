@@ -84,6 +84,20 @@ def test_the_page_shows_what_happens(sit: Callable[..., Person]) -> None:
     assert person.leaves() == 0
 
 
+def test_tc_knows_what_a_run_knows(sit: Callable[..., Person]) -> None:
+    """A module without a plugin, and kinds and options that only the lab's tc has."""
+    module = ROOT / "docs" / "your-own"
+    person = sit("dumbbell", "--shell", "--module", str(module), "--qdisc", "mine 1 u32 100")
+    link = "tracelink raw 10000100a086010048e8010000000000"  # 10 Mb/s
+    for kind in ("dualpi2 any_ect", "mine 1 u32 50", "tdrr sparse", link):
+        person.reads(r"rtr# ")
+        person.types(f"tc qdisc replace dev b0 parent 1:1 {kind} && echo has ''{kind}\n")
+        person.reads(rf"\nhas {kind}\r\n")
+    person.reads(r"rtr# ")
+    person.types("exit\n")
+    assert person.leaves() == 0
+
+
 def test_setting_up_that_fails_is_named(sit: Callable[..., Person]) -> None:
     person = sit("dumbbell", "--shell", "--qdisc", "pfifo limit x")
     person.reads(r'run: tc qdisc add dev b0 .*\r\npfifo: Illegal value for "limit": "x"')

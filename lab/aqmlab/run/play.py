@@ -49,9 +49,9 @@ exec {ip} netns exec "$node" sh -c '
 	exec "$@"' sh {hosts}/"$node" "$@"
 """
 START = """#!/bin/sh
-{conduct} {list} {report} || exit
+{programs}/conduct {list} {report} || exit
 [ -s {report} ] && exit {not_set_up}
-export PATH="$PATH:{nodes}"
+export PATH="{programs}:$PATH:{nodes}"
 cat {banner}
 exec {nodes}/{node}
 """
@@ -159,7 +159,7 @@ def _write(directory: Path, recipe: Recipe, asked: Mapping[str, Any], commands: 
     greeting.write_text(banner(recipe, asked))
     script.write_text(
         START.format(
-            conduct=f"{PROGRAMS_IN_GUEST}/conduct",
+            programs=PROGRAMS_IN_GUEST,
             list=list_of,
             report=report,
             not_set_up=NOT_SET_UP,
