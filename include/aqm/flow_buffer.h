@@ -76,6 +76,10 @@ struct flow_buffer_ops {
  * allocates more queues, once. If the table of flows is too small, work allocates a larger
  * one, once.
  *
+ * If one processor enqueues and another one dequeues, cache lines move between them. So
+ * @table, which only arrivals use, has its own. @rounds has what both write. The members
+ * before it are only read.
+ *
  * Up to FLOW_BUFFER_LAZY queues and the table are allocated by the first packet:
  * flow_buffer_wake(). After a minute without packets the buffer gives all back.
  */
@@ -87,8 +91,8 @@ struct flow_buffer {
 	u32			salt;
 	bool			split_gso;
 	bool			avoid_collisions;
-	struct flow_rounds	rounds;
-	struct flow_table	table;
+	struct flow_rounds	rounds ____cacheline_aligned;
+	struct flow_table	table ____cacheline_aligned;
 	u64			overflows;
 	u64			sent;
 	u32			wants;
