@@ -59,6 +59,10 @@ SCENARIOS: Mapping[str, tuple[str, Mapping[str, float | str]]] = {
 }
 
 
+#: Stands for a table of differences without a line.
+NONE = "No metric differs between two kernels by more than its interval and the least difference."
+
+
 @dataclass(frozen=True)
 class Measure:
     """A number of each run: its name, unit, factor, and the smallest difference worth naming."""
@@ -195,7 +199,7 @@ def difference_table(found: Iterable[Difference]) -> str:
     """Return the differences as a table, the largest first."""
     head = "| experiment | metric | kernels | before | after | difference |"
     rows = [each.row() for each in sorted(found, key=lambda each: -each.size)]
-    return "\n".join([head, "|---" * 6 + "|", *rows])
+    return "\n".join([head, "|---" * 6 + "|", *rows]) if rows else NONE
 
 
 def table(values: Values, kernels: Sequence[str], measure: Measure) -> str:
