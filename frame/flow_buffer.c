@@ -52,6 +52,7 @@ static int __flow_buffer_classify(struct sk_buff *skb,
 					 to_free);
 	if (minor) {
 		*number = minor - 1;
+		flow_table_skip(&b->table);
 		return 0;
 	}
 	*number = flow_buffer_hash(b, skb);
@@ -329,6 +330,8 @@ void flow_buffer_set(struct Qdisc *sch, u32 quantum,
 	b->quantum = quantum;
 	b->split_gso = split_gso;
 	b->avoid_collisions = avoid_collisions;
+	/* Without avoid_collisions, arrivals would repeat the claim of the last one before. */
+	flow_table_skip(&b->table);
 }
 EXPORT_SYMBOL_GPL(flow_buffer_set);
 

@@ -16,8 +16,7 @@ void flow_table_begin(struct flow_table *ft, struct flow_set *set, u32 sets, u32
 	ft->set = set;
 	ft->sets = sets;
 	ft->named = named;
-	ft->claimed = FLOW_NONE;
-	ft->joined = FLOW_NONE;
+	flow_table_skip(ft);
 	ft->fresh = named;
 	ft->kept = 0;
 	ft->losses = 0;
@@ -28,6 +27,7 @@ void flow_table_begin(struct flow_table *ft, struct flow_set *set, u32 sets, u32
 void flow_table_reset(struct flow_table *ft)
 {
 	memset(ft->set, 0, ft->sets * sizeof(*ft->set));
+	flow_table_skip(ft);
 	ft->fresh = ft->named;
 	ft->kept = 0;
 }

@@ -115,6 +115,13 @@ static inline u32 *flow_table_value(const struct flow_table *ft, u32 entry)
 	return &ft->set[entry / FLOW_WAYS].value[entry % FLOW_WAYS];
 }
 
+/* The last arrival, or the next one, goes into a queue that the table does not name. */
+static inline void flow_table_skip(struct flow_table *ft)
+{
+	ft->claimed = FLOW_NONE;
+	ft->joined = FLOW_NONE;
+}
+
 /**
  * flow_table_own() - look for the queue that a flow has, where it is most likely
  * @ft: the flows
@@ -127,8 +134,7 @@ static inline u32 flow_table_own(struct flow_table *ft, u32 tag)
 	const struct flow_set *set = &ft->set[(u64)tag * ft->sets >> 32];
 	u32 way = tag % FLOW_WAYS;
 
-	ft->claimed = FLOW_NONE;
-	ft->joined = FLOW_NONE;
+	flow_table_skip(ft);
 	if (likely(set->tag[way] == tag && set->value[way] & FLOW_HAS_QUEUE))
 		return set->value[way] & FLOW_QUEUE;
 	return FLOW_NONE;

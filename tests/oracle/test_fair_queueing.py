@@ -361,6 +361,32 @@ def test_avoid_collisions_can_be_changed_while_packets_are_queued(kind: str) -> 
 
 
 @every_kind
+def test_a_claimed_queue_keeps_its_throughput_without_avoid_collisions(kind: str) -> None:
+    """The last arrival before the change claimed a queue. Later ones must not claim it again."""
+    with World(kind, "limit 100 flows 16", walk=True) as w:
+        w.enqueue(flow=1, len=MTU, filter=0)
+        w.change("noavoid_collisions")
+        for flow in range(200):
+            w.enqueue(flow=flow, len=MTU, filter=0)
+            if flow % 3 == 0:
+                w.advance(10_000_000)
+                w.dequeue(1)
+
+
+@every_kind
+def test_an_arrival_that_a_filter_classified_does_not_share_like_the_one_before(kind: str) -> None:
+    """A flow that shared a queue earlier gets its own one, although a filter fills that queue."""
+    with World(kind, "limit 100 flows 2", walk=True) as w:
+        for flow in (1, 2, 3):
+            w.enqueue(flow=flow, len=MTU, filter=0)
+        (shared,) = (minor for minor, cl in w.classes().items() if cl.qlen == 2)
+        w.dequeue(3)
+        w.enqueue(flow=4, len=MTU, filter=1, act="ok", **{"class": shared})
+        w.enqueue(flow=3, len=MTU, filter=0)
+        assert [cl.qlen for cl in w.classes().values()] == [1, 1]
+
+
+@every_kind
 def test_packets_of_one_flow_share_a_queue(kind: str) -> None:
     with World(kind, "limit 100 flows 1024") as w:
         for size in (100, 1514, 64, 700):
