@@ -110,11 +110,16 @@ static void flow_table_lose(struct flow_table *ft, u32 above, u32 half_life)
 	ft->wants |= FLOW_WANTS_ENTRIES;
 }
 
-/* Let the last arrival share a queue that holds packets. */
+/*
+ * Let the last arrival share a queue. If this is empty, it is shared from the first packet
+ * on: flow_table_filled(). The arrival can still be refused.
+ */
 static u32 flow_table_share(struct flow_table *ft, struct flow_rounds *fr,
 			    struct flow_queue *fq)
 {
-	flow_table_join(ft, fr, fq);
+	ft->joined = fq->turn.number;
+	if (fq->head)
+		flow_table_join(fr, fq);
 	if (++ft->shares > fr->count / FLOW_TABLE_SHARES) {
 		ft->shares = 0;
 		ft->wants |= FLOW_WANTS_QUEUES;
@@ -171,7 +176,7 @@ static u32 flow_table_claim(struct flow_table *ft, const struct flow_rounds *fr,
 		*flow_table_value(ft, fq->owner) = 0;
 		ft->left = fq->owner;
 		ft->kept++;
-	} else if (ft->fresh) {
+	} else if (number < ft->named) {
 		ft->fresh--;
 	}
 	ft->kept -= !!ft->set[entry / FLOW_WAYS].tag[entry % FLOW_WAYS];
@@ -218,7 +223,7 @@ static noinline u32 flow_table_replace(struct flow_table *ft, const struct flow_
  * flow_table_search() - find the queue of a flow, or get one for it
  * @ft: the flows, after flow_table_own() returned FLOW_NONE
  * @fr: the queues
- * @tag: the flow, not 0
+ * @tag: the flow. 0 counts as 1, because entries with the tag 0 are free
  *
  * If @ft->claimed is not FLOW_NONE then, a flow with the level @ft->above got this queue,
  * and the flow of entry @ft->left, if any, lost it: flow_table_keep() its level.
@@ -228,11 +233,14 @@ static noinline u32 flow_table_replace(struct flow_table *ft, const struct flow_
 u32 flow_table_search(struct flow_table *ft, struct flow_rounds *fr, u32 tag)
 {
 	u32 now = ft->half_life ? *ft->half_life << FLOW_LEVEL_BITS : 0;
-	u32 home = tag % FLOW_WAYS, first = flow_table_first(ft, tag);
+	u32 home, first = flow_table_first(ft, tag);
 	const struct flow_set *set = &ft->set[first / FLOW_WAYS];
-	u32 above, any, rank, number, way = flow_set_way(set, home, tag);
 	struct flow_queue *named = flow_rounds_queue(fr, (u64)tag * ft->named >> 32);
+	u32 above, any, rank, number, way;
 
+	tag += !tag;
+	home = tag % FLOW_WAYS;
+	way = flow_set_way(set, home, tag);
 	if (way < FLOW_WAYS && set->value[way] & FLOW_HAS_QUEUE)
 		return set->value[way] & FLOW_QUEUE;
 	if (unlikely(fr->active == fr->count || (fr->shared && named->shared)))

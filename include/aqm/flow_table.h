@@ -125,7 +125,7 @@ static inline void flow_table_skip(struct flow_table *ft)
 /**
  * flow_table_own() - look for the queue that a flow has, where it is most likely
  * @ft: the flows
- * @tag: the flow, not 0
+ * @tag: the flow
  *
  * Return: the queue's number, from 0; FLOW_NONE: flow_table_search() for it.
  */
@@ -147,13 +147,11 @@ static inline void flow_table_keep(struct flow_table *ft, u32 level)
 		*flow_table_value(ft, ft->left) = level % FLOW_LEVELS;
 }
 
-/* Let the flow of the last arrival share a queue. */
-static inline void flow_table_join(struct flow_table *ft, struct flow_rounds *fr,
-				   struct flow_queue *fq)
+/* Let the flow of the last arrival share a queue that holds packets. */
+static inline void flow_table_join(struct flow_rounds *fr, struct flow_queue *fq)
 {
 	fr->shared += !fq->shared;
 	fq->shared = true;
-	ft->joined = fq->turn.number;
 }
 
 /* The last arrival goes into a queue that is empty. Its flow may share it nevertheless. */
@@ -161,7 +159,7 @@ static inline void flow_table_filled(struct flow_table *ft, struct flow_rounds *
 				     struct flow_queue *fq)
 {
 	if (unlikely(fq->turn.number == ft->joined))
-		flow_table_join(ft, fr, fq);
+		flow_table_join(fr, fq);
 }
 
 #endif /* _AQM_FLOW_TABLE_H */

@@ -50,6 +50,17 @@ static void begin(u32 count)
 	salt = unit_random() | 1;
 }
 
+/* Use MORE times as many queues as the present ones. */
+static void add_queues(u32 count)
+{
+	u32 i;
+
+	for (i = count; i < count * MORE; i++)
+		queues[i].fq.turn.number = i;
+	numbered_list_chain(&queues->fq.turn, count, count * MORE - 1);
+	flow_rounds_more(&fr, &queues->fq, count * MORE);
+}
+
 /* Find a flow's queue as flow_buffer_hash() and tdrr_claimed() do. */
 static u32 find(u32 flow)
 {
@@ -117,7 +128,6 @@ static void packets_of_a_flow_stay_in_one_queue(void)
 	static u32 waiting[FLOWS], place[FLOWS], flow_of[FLOWS];
 	u32 round, flow, number, step, moved = 0, shared = 0;
 	struct sk_buff *skb;
-	struct queue *grown;
 
 	for (round = 0; round < 20; round++) {
 		u32 queued = 0, next = 0;
@@ -127,16 +137,8 @@ static void packets_of_a_flow_stay_in_one_queue(void)
 		for (step = 0; step < 15000; step++) {
 			if (step == 5000)
 				flow_table_grow(&ft, &fr, large, 64 * MORE / 2);
-			if (step == 10000) {
-				grown = calloc(64 * MORE, sizeof(*grown));
-				memcpy(grown, queues, 64 * sizeof(*grown));
-				numbered_links_init(&grown->fq.turn, 64 * MORE);
-				numbered_list_chain(&grown->fq.turn, 64, 64 * MORE - 1);
-				flow_rounds_more(&fr, &grown->fq, 64 * MORE);
-				memcpy(queues, grown, 64 * MORE * sizeof(*grown));
-				fr.queues = &queues->fq;
-				free(grown);
-			}
+			if (step == 10000)
+				add_queues(64);
 			flow = unit_below(unit_below(2) ? 20 : 192);
 			if (queued < 150 + unit_below(100)) {
 				number = arrive(flow, &packets[next]);
@@ -298,6 +300,31 @@ static void flows_of_a_full_set_share(void)
 	unit_ok(!wrong, "a ninth flow of a set shares the queue that its tag names");
 }
 
+/* A ninth flow of a set shares an empty queue, but its packet is refused: it is oversize. */
+static void a_refused_arrival_shares_no_queue(void)
+{
+	u32 flow, number, tag = 12345;
+	struct flow_queue *fq;
+
+	begin(QUEUES);
+	for (flow = 0; ft.fresh; flow++)
+		pass(flow, 0);
+	for (flow = 0; flow < FLOW_WAYS; flow++) {
+		number = flow_table_search(&ft, &fr, tag + flow);
+		flow_queue_add(&fr, &queues[number].fq, &packets[flow], 1514);
+	}
+	/* Tags of this set name queue 0 or 1. */
+	tag = queues[0].fq.head ? 1U << 22 : tag + flow;
+	number = flow_table_search(&ft, &fr, tag);
+	fq = &queues[number].fq;
+	unit_ok(ft.joined == number && !fq->head, "a ninth flow can share an empty queue (%u)",
+		number);
+	unit_ok(!fq->shared && !fr.shared, "but not before it has a packet there");
+	flow_queue_add(&fr, fq, &packets[flow], 1514);
+	flow_table_filled(&ft, &fr, fq);
+	unit_ok(fq->shared && fr.shared == 1, "then it does");
+}
+
 static void a_larger_table_has_the_same_flows(void)
 {
 	static u32 had[600];
@@ -330,12 +357,65 @@ static bool counts_are_right(u32 count)
 	for (i = 0; i < 8 * ft.sets; i++) {
 		u32 value = *flow_table_value(&ft, i);
 
-		owned += !!(value & FLOW_HAS_QUEUE);
+		owned += value & FLOW_HAS_QUEUE && (value & FLOW_QUEUE) < ft.named;
 		kept += ft.set[i / 8].tag[i % 8] && !(value & FLOW_HAS_QUEUE);
 	}
 	for (i = 0; i < count; i++)
 		shared += queues[i].fq.shared;
-	return ft.kept == kept && ft.fresh == count - owned && fr.shared == shared;
+	return ft.kept == kept && ft.fresh == ft.named - owned && fr.shared == shared;
+}
+
+/* Some flows get queues beyond the first 64, while some of these 64 are new. */
+static void a_table_counts_new_queues_after_it_has_more(void)
+{
+	u32 flow, i, wrong = 0;
+
+	begin(64);
+	for (flow = 0; flow < 20; flow++)
+		arrive(flow, &packets[flow]);
+	add_queues(64);
+	for (; flow < 200; flow++) {
+		arrive(flow, &packets[flow]);
+		for (i = 0; i < 2 && flow % 3 == 0; i++)
+			depart();
+		wrong += !counts_are_right(64 * MORE);
+	}
+	unit_ok(!wrong, "and has more queues (%u times wrong)", wrong);
+}
+
+/* A network card or a BPF program can give a packet the hash 0. */
+static u32 find_tag_0(void)
+{
+	u32 number = flow_table_own(&ft, 0);
+
+	return number != FLOW_NONE ? number : flow_table_search(&ft, &fr, 0);
+}
+
+static void a_flow_with_the_tag_0_is_a_flow(void)
+{
+	u32 round, flow, number, moved = 0, wrong = 0;
+
+	for (round = 0; round < 100; round++) {
+		begin(64);
+		for (flow = 0; flow < 2 * round; flow++)
+			pass(flow, 0);
+		number = find_tag_0();
+		if (flow_queue_add(&fr, &queues[number].fq, packets, 1514))
+			flow_table_filled(&ft, &fr, &queues[number].fq);
+		moved += find_tag_0() != number;
+		flow_table_grow(&ft, &fr, large, SETS * MORE);
+		moved += find_tag_0() != number;
+		depart();
+		for (; flow < 500; flow++) {
+			pass(flow, 0);
+			if (flow % 100 == round)
+				find_tag_0();
+			wrong += !counts_are_right(64);
+		}
+		memset(large, 0, sizeof(large));
+	}
+	unit_ok(!moved, "a flow with the tag 0 stays in its queue (%u moved)", moved);
+	unit_ok(!wrong, "and is counted (%u times wrong)", wrong);
 }
 
 static void a_table_counts_its_flows(void)
@@ -441,9 +521,12 @@ UNIT_TESTS
 	a_new_flow_takes_the_lowest_level();
 	short_flows_do_not_push_out_long_ones();
 	flows_of_a_full_set_share();
+	a_refused_arrival_shares_no_queue();
 	a_larger_table_has_the_same_flows();
 	so_many_losses_are_too_many();
 	a_table_counts_its_flows();
+	a_table_counts_new_queues_after_it_has_more();
+	a_flow_with_the_tag_0_is_a_flow();
 	a_table_is_too_small_if_useful_levels_are_lost();
 	more_queues_are_wanted_if_flows_share();
 }

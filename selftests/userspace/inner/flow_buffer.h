@@ -21,6 +21,7 @@ static bool inner_is_table_of(const struct flow_buffer *b, u32 hash, u32 number)
 	u32 tag = flow_mix(hash, b->salt), way, value;
 	const struct flow_set *set = &b->table.set[(u64)tag * b->table.sets >> 32];
 
+	tag += !tag;
 	for (way = 0; way < 8; way++) {
 		value = set->value[way];
 		if (set->tag[way] == tag && value & FLOW_HAS_QUEUE)
