@@ -62,7 +62,7 @@ struct flow_buffer_ops {
  * @named: number of queues at first. Filters name these
  * @salt: salt of the flow hash; odd
  * @split_gso: split GSO packets
- * @avoid_collisions: each flow has a separate queue; otherwise its hash has one
+ * @avoid_collisions: each flow has a separate queue; otherwise its hash has one of the first @named
  * @rounds: the queues, and the order of the queues with packets
  * @table: the flows
  * @overflows: arrivals that did not fit
@@ -131,7 +131,7 @@ static inline u32 flow_buffer_hash(struct flow_buffer *b, struct sk_buff *skb)
 	u32 number, hash = skb_get_hash(skb);
 
 	if (!b->avoid_collisions)
-		return flow_spread(hash, b->salt, b->flows);
+		return flow_spread(hash, b->salt, b->named);
 	hash = flow_mix(hash, b->salt);
 	number = flow_table_own(&b->table, hash);
 	return likely(number != FLOW_NONE) ? number : flow_buffer_search(b, hash);

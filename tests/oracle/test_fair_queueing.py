@@ -387,6 +387,25 @@ def test_an_arrival_that_a_filter_classified_does_not_share_like_the_one_before(
 
 
 @every_kind
+def test_without_avoid_collisions_flows_have_the_first_queues(kind: str) -> None:
+    """A change while packets are queued, or more queues, do not move a flow's packets."""
+    with World(kind, "limit 1000 flows 16", walk=True) as w:
+        w.do("o 1")
+        w.change("noavoid_collisions")
+        for flow in range(100):
+            w.enqueue(flow=flow, len=MTU, filter=0)
+        w.change("avoid_collisions")
+        for flow in range(100):
+            w.enqueue(flow=flow, len=MTU, filter=0)
+        assert w.named()["flows"] > 16
+        w.dequeue(1000)
+        w.change("noavoid_collisions")
+        for flow in range(100):
+            w.enqueue(flow=flow, len=MTU, filter=0)
+        assert max(w.classes()) <= 16
+
+
+@every_kind
 def test_packets_of_one_flow_share_a_queue(kind: str) -> None:
     with World(kind, "limit 100 flows 1024") as w:
         for size in (100, 1514, 64, 700):

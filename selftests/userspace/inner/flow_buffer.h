@@ -77,7 +77,7 @@ static bool inner_is_queue_of(const struct flow_buffer *b, struct sk_buff *skb,
 			      u32 number, bool changed)
 {
 	bool hashed = number == flow_spread(skb_get_hash(skb), b->salt,
-					    b->flows);
+					    b->named);
 	bool table = inner_is_table_of(b, skb_get_hash(skb), number);
 	u32 named = 0;
 
