@@ -11,6 +11,7 @@ import subprocess
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -127,6 +128,15 @@ def test_a_verdict_needs_all_seeds_and_a_difference_that_counts(
             'no congestion control "vgas": did you mean',
         ),
         (["--mine", "pfifo", "--set", "cc=vegas,reno", "--against", "red"], "leave out --against"),
+        (
+            ["--mine", "pfifo", "--set", "flows=5", "--workload", "dumbbell", "--base", "x"],
+            "--set flows: leave it out beside --base",
+        ),
+        (["--mine", "pfifo", "--set", "flows=5", "--workload", "web-mix"], 'no parameter "flows"'),
+        (
+            ["--mine", "pfifo", "--set", "rate=5", "--workload", "dumbbell"],
+            "--set rate: options of the rivals follow from it",
+        ),
         (["--mine", "pfifo", "--worse-than", "20"], "needs a percentage between 0 and 100"),
         (["--mine", "pfifo", "--metric", "probe.los"], 'no metric "probe.los": did you mean'),
         (["--mine", "pfifo", "--base", "/nonexistent"], "--base /nonexistent: has no run "),
@@ -210,6 +220,29 @@ def test_a_setting_makes_a_variant_of_each_value() -> None:
         variants.lines("red min {low}", {}, "r")
 
 
+def test_a_setting_with_one_value_holds_for_mine_and_every_rival(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Someone who shortens the runs still wants to know who is better."""
+    seen: list[set[tuple[str, bool]]] = []
+    titles: list[str] = []
+
+    def stop(args: Any, what: str, jobs: Any, about: Any) -> None:
+        seen.append({(job.name, "flows=7" in job.words) for job in jobs.values()})
+        titles.extend(one["title"] for one in about.values())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(wanted.engines, "run", lambda *_, **__: SimpleNamespace(status=0))
+    monkeypatch.setattr(demo, "run_and_report", stop)
+    for line in (["qsdrr limit 9"], ["qsdrr limit {n}", "--set", "n=8,9"]):
+        words = ["--mine", *line, "--set", "flows=7", "--against", "fq_codel,cake"]
+        with pytest.raises(KeyboardInterrupt):
+            command.main([*words, "--workload", "dumbbell"])
+    mine = ({"qsdrr (yours)"}, {"qsdrr (yours) n=8", "qsdrr (yours) n=9"})
+    assert seen == [{(name, True) for name in names | {"fq_codel", "cake"}} for names in mine]
+    assert titles == ["Ten packets of buffer per flow, flows=7"] * 2
+
+
 def test_rfc_7928_is_a_set_of_workloads_that_run() -> None:
     """Names begin with a section of the RFC. Section 8.2.1 gives the numbers of flows."""
     found = workload_sets.load("rfc7928")
@@ -234,7 +267,7 @@ def test_rfc_7928_is_a_set_of_workloads_that_run() -> None:
     ("text", "said"),
     [
         ('[a]\nscenario = "dumbbell"\nsettings = {}\n', "a: needs buffer, rate"),
-        ('[a]\nscenario = "dumbbell"\n', "a: needs settings, buffer, rate"),
+        ('[a]\nscenario = "dumbbell"\n', "a: needs buffer, rate"),
         ('title = "mine"\n', "title = 'mine': a workload is a table"),
         ("defaults = 5\n", "defaults = 5: a workload is a table"),
         ('[a]\nbuffer = "50"\n', "a: buffer = '50': needs a whole number"),

@@ -37,6 +37,34 @@ def choices(settings: Sequence[str]) -> dict[str, list[str]]:
     return found
 
 
+def split(
+    template: str, settings: Sequence[str]
+) -> tuple[dict[str, list[str]], dict[str, list[str]], dict[str, str]]:
+    """Return the values of --set for placeholders of the template, and for parameters of the runs.
+
+    The third is for all runs: parameters, if each of them has one value and so nothing is varied.
+    Raises UserError.
+    """
+    given, wanted = choices(settings), placeholders(template)
+    of_line = {name: values for name, values in given.items() if name in wanted}
+    of_runs = {name: values for name, values in given.items() if name not in wanted}
+    if any(len(values) > 1 for values in of_runs.values()):
+        return of_line, of_runs, {}
+    return of_line, {}, {name: values[0] for name, values in of_runs.items()}
+
+
+def for_all(workload: Workload, chosen: Mapping[str, str], modules: Sequence[Path]) -> Workload:
+    """Return a workload with settings that hold for mine and its rivals. Raises UserError."""
+    if known := [name for name in ("rate", "mtu") if name in chosen]:
+        raise UserError(
+            f"--set {known[0]}: options of the rivals follow from it, so give it two values or "
+            "more, or write a file for --workloads"
+        )
+    (found,) = workloads(workload, {k: [v] for k, v in chosen.items()}, "", modules).values()
+    words = " ".join(f"{key}={value}" for key, value in chosen.items())
+    return replace(found, title=f"{workload.title or workload.scenario}, {words}")
+
+
 def _combinations(of: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
     return [dict(zip(of, values, strict=True)) for values in itertools.product(*of.values())]
 

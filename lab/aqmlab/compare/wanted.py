@@ -134,11 +134,14 @@ def wanted_workloads(args: Any) -> dict[str, Workload]:
     for name in args.workload:
         if name not in known:
             raise unknown("workload", name, known)
-    return {
-        name: workload_sets.with_trace(workload, args.trace) if args.trace else workload
-        for name, workload in known.items()
-        if name in (args.workload or known)
-    }
+    *_, fixed = variants.split(args.mine, args.set)
+    found = {}
+    for name in known:
+        if name in (args.workload or known):
+            one = known[name]
+            one = variants.for_all(one, fixed, args.module) if fixed else one
+            found[name] = workload_sets.with_trace(one, args.trace) if args.trace else one
+    return found
 
 
 def wanted_runs(
@@ -146,7 +149,8 @@ def wanted_runs(
 ) -> tuple[dict[str, sweep_job.Job], list[str]]:
     """Return all runs, and the names of the disciplines that are compared.
 
-    A name of --set is a placeholder of the line, or else a parameter of the runs.
+    A name of --set is a placeholder of the line, or else a parameter of the runs. Parameters with
+    one value each are already in the workloads.
     Raises UserError.
     """
     for path in args.module:
@@ -168,17 +172,19 @@ def wanted_runs(
         known_kind("--against", line.split()[0], ())
         if word := next((w for w in variants.placeholders(line) if w not in known), None):
             raise unknown("placeholder in --against", word, known)
-    given = variants.choices(args.set)
-    wanted = variants.placeholders(args.mine)
-    of_line = {name: values for name, values in given.items() if name in wanted}
-    of_runs = {name: values for name, values in given.items() if name not in wanted}
+    of_line, of_runs, fixed = variants.split(args.mine, args.set)
+    if fixed and args.base:
+        raise UserError(
+            f"--set {next(iter(fixed))}: leave it out beside --base, or write a file for "
+            "--workloads"
+        )
     if of_runs and (against or args.base or of_line):
         raise UserError(
             f"--set {next(iter(of_runs))}: compares the first value with the others, "
             "so leave out --against, --base, and values for placeholders"
         )
     lines = variants.lines(args.mine, of_line, args.name or f"{kind} (yours)")
-    if len(args.kernel) > 1 and (against or args.base or given):
+    if len(args.kernel) > 1 and (against or args.base or args.set):
         raise UserError(
             "--kernel: several are compared with each other, so leave out --against, "
             "--base and --set"
@@ -191,7 +197,7 @@ def wanted_runs(
         jobs, mine = versions(args, workloads, on_kernels(args, [*words, *engine]))
         return {name: replace(job, varied=["kernel"]) for name, job in jobs.items()}, mine
     if rivals := module_rivals.rivals(args.module):
-        if against or args.base or given:
+        if against or args.base or args.set:
             raise UserError(
                 "--module: directories with a module of the same name are compared with each "
                 "other, so leave out --against, --base and --set"

@@ -36,7 +36,7 @@ NEEDS = {
     int: "a whole number",
     list: "a list of qdiscs",
 }
-REQUIRED = ("scenario", "settings", "buffer", "rate")
+REQUIRED = ("scenario", "buffer", "rate")
 
 
 def load(name: str) -> dict[str, Workload]:
