@@ -33,17 +33,17 @@ class Runs:
     """
 
     name: str
-    directories: Sequence[Path]
+    directories: Sequence[str | Path]
 
     @functools.cached_property
     def results(self) -> list[dict[str, Any]]:
         """result.json of each run."""
-        return [logs.load_result(directory) for directory in self.directories]
+        return [logs.load_result(Path(directory)) for directory in self.directories]
 
     def _each(self, read: Callable[[Path, dict[str, Any]], pd.DataFrame]) -> pd.DataFrame:
         frames = []
         for directory, result in zip(self.directories, self.results, strict=True):
-            frame = read(directory, result)
+            frame = read(Path(directory), result)
             frame.insert(0, "seed", result["seed"])
             frames.append(frame)
         return pd.concat(frames, ignore_index=True)

@@ -72,6 +72,12 @@ def test_tables_survive_parquet_and_csv(runs: aqm.Runs, tmp_path: Path) -> None:
         pd.testing.assert_frame_equal(pd.read_csv(tmp_path / name), frame, check_dtype=False)
 
 
+def test_runs_of_the_command_line_may_be_named_by_text(runs: aqm.Runs) -> None:
+    again = aqm.Runs("again", [str(directory) for directory in runs.directories])
+    pd.testing.assert_frame_equal(again.flows, runs.flows)
+    pd.testing.assert_frame_equal(again.queue, runs.queue)
+
+
 def test_a_result_is_kept_until_a_source_changes(
     runs: aqm.Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
