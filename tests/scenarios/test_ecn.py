@@ -150,6 +150,28 @@ def test_flows_without_the_ecn_that_they_need_are_named(
     assert said is None or said in found[0]
 
 
+@pytest.mark.parametrize(
+    ("cc", "qdisc", "change", "warned"),
+    [
+        ("dctcp", "dualpi2", "", True),
+        ("dctcp", "dualpi2 step_thresh 5ms", "2 step_thresh 1ms", True),
+        ("dctcp", "dualpi2 any_ect", "", False),
+        ("dctcp", "dualpi2", "2 any_ect", False),
+        ("dctcp", "fq_codel", "", False),
+        ("dctcp_ect1", "dualpi2", "", False),
+        ("cubic", "dualpi2", "", False),
+    ],
+)
+def test_dctcp_in_the_classic_queue_of_dualpi2_is_named(
+    cc: str, qdisc: str, change: str, warned: bool
+) -> None:
+    """RFC 9331, section 4.1: ECT(1) selects the L4S queue, and the kernel's DCTCP sends ECT(0)."""
+    found = ecn.classic_dctcp({"flows": [{"id": 0, "cc": cc}]}, qdisc, change)
+    assert bool(found) == warned
+    programs = {"sysctls": {"host": {guest_kernel.DEFAULT: cc}}}
+    assert ecn.classic_dctcp(programs, qdisc, change) == found
+
+
 def recipe_of(*settings: str, clock: str = "virtual") -> Recipe:
     found = find("dumbbell")
     return compose(found, Settings(resolve(found.params, settings), "pfifo", 1, clock))[0]

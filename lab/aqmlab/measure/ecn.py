@@ -64,6 +64,26 @@ def _of_flows(
         )
 
 
+def classic_dctcp(recipe: Mapping[str, Any], qdisc: str, change: str) -> list[str]:
+    """Return a warning if the kernel's DCTCP is in the classic queue of dualpi2.
+
+    It sends ECT(0). Without any_ect, dualpi2 has its L4S queue for ECT(1) only.
+    qdisc: the words of --qdisc
+    change: the parameter `change`
+    """
+    words = [*qdisc.split(), *change.split()]
+    controls = {
+        *(flow.get("cc") for flow in recipe.get("flows", ())),
+        *(values.get(DEFAULT) for values in recipe.get("sysctls", {}).values()),
+    }
+    if "dualpi2" not in words or "any_ect" in words or "dctcp" not in controls:
+        return []
+    return [
+        "dctcp sends ECT(0), which dualpi2 has in its classic queue: use cc=dctcp_ect1, or "
+        '--qdisc "dualpi2 any_ect"'
+    ]
+
+
 def _of_hosts(
     recipe: Mapping[str, Any], guest: Mapping[str, Any], asked: str, needs: set[str]
 ) -> Iterator[str]:

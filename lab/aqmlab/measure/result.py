@@ -100,6 +100,7 @@ def compute(directory: Path, cost: Cost) -> dict[str, Any]:
             *ecn.warnings(
                 read.ends, recipe, guest, parameters.get("ecn", ecn.OFF), summary["dropped"]
             ),
+            *ecn.classic_dctcp(recipe, read.run["qdisc"], parameters.get("change", "")),
             *_no_bottleneck(read.run["facts"]),
             *_userspace(guest),
         ],
