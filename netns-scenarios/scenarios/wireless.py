@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 
+from aqmlab.exceptions import UserError
 from aqmlab.run import flows
 from aqmlab.run.group import Group
 from aqmlab.run.network import Network
@@ -39,8 +40,20 @@ NO_EFFECT = ("burst", "shaper", "trace", "trace_back", "rate_back")
 RATE_BACK = Param("rate_back", 20.0, "Mb/s", "rate of the other direction", 0.1, 100e3)
 
 
+def _check(settings: Settings) -> None:
+    """Raise UserError if a changed parameter describes losses or fades, and there are none."""
+    for name, share in (("loss_burst", "loss"), ("fade_time", "fades")):
+        default = next(p.default for p in PARAMS if p.name == name)
+        if settings.values[name] != default and not settings.number(share):
+            raise UserError(
+                f"{name}: {settings.values[name]} given, has an effect only with {share} above 0, "
+                f"and {share} is 0"
+            )
+
+
 def network(settings: Settings) -> Network:
     """Return one link over the air. Its directions vary independently of each other."""
+    _check(settings)
     number = settings.number
     seconds = settings.end_ms / 1000
     rng = random.Random(f"air {settings.seed}")

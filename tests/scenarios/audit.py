@@ -301,7 +301,6 @@ BASE = {
         "fades=0",
         "jitter=0",
         "loss=0",
-        "loss_burst=1",
         "aggregate=1",
         "warmup=0.5",
         "duration=1.5",
@@ -592,7 +591,7 @@ OWN = {
         "jitter": Case("100", mean_rtt, qdisc="pfifo limit 10"),
         "loss": Case("5", deep("groups.down.loss"), qdisc="pfifo limit 1000"),
         # As many losses: if they take a whole window, only a timeout helps.
-        "loss_burst": Case("10", deep("timeouts"), more=("loss=3", "duration=9.5")),
+        "loss_burst": Case("10", deep("timeouts"), more=("loss=3", "loss_burst=1", "duration=9.5")),
         "aggregate": Case("8", together, pcap="dst"),
         "rate_back": Case("1", deep("groups.up.goodput_bps.mean"), grows=False),
         "tcp_profile": Case("2001", mss),

@@ -275,6 +275,8 @@ def test_a_property_without_effect_is_refused(
     ("scenario", "settings", "said"),
     [
         ("wireless", ["--set", "loss=50", "--set", "loss_burst=0.5"], "loss_burst: 0.5 given"),
+        ("wireless", ["--set", "loss=0", "--set", "loss_burst=5"], "only with loss above 0"),
+        ("wireless", ["--set", "fades=0", "--set", "fade_time=90"], "only with fades above 0"),
         ("wireless", ["--set", "trace=x"], 'no parameter "trace"'),
         ("dumbbell", ["--set", "trace_back=DELAYS", "--set", "trace=DELAYS2"], "two traces with"),
         ("dumbbell", ["--set", "trace_back=DELAYS", "--here"], "needs the lab: no --here"),
