@@ -151,6 +151,12 @@ def _run(args: argparse.Namespace) -> int:
             raise unknown("node for --pcap", node, recipe.namespaces)
     if args.tcp_state and recipe.generator != "flowgen":
         raise UserError("--tcp-state: needs generator=flowgen")
+    if args.tcp_state and not any(flow.get("cc") for flow in recipe.flows):
+        raise UserError(
+            "--tcp-state: logs the connections of the scenario's own TCP flows, and this run has "
+            "none. Connections of --exec are not logged: let the program print its TCP_INFO, or "
+            "use --pcap"
+        )
     recipe = replace(
         recipe,
         captures=[*dict.fromkeys(args.pcap)],

@@ -95,6 +95,20 @@ def test_iperf3_has_no_such_log(tmp_path: Path) -> None:
     assert "--tcp-state: needs generator=flowgen" in done.stderr
 
 
+def test_a_run_without_flows_of_its_own_has_no_such_log(tmp_path: Path) -> None:
+    """A log without a row would look as if the program had no connection."""
+    command = [
+        ROOT / "netns-scenarios" / "run",
+        "programs",
+        "--tcp-state",
+        "--exec",
+        "client: true",
+    ]
+    done = subprocess.run([*command, "--out", tmp_path / "r"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "Connections of --exec are not logged" in done.stderr
+
+
 def test_the_result_has_the_distribution_of_the_measured_time(out: Path) -> None:
     parameters = json.loads((out / "result.json").read_text())
     found = parameters["groups"]["all"]["tcp"]
