@@ -44,7 +44,7 @@
  * @link: offset of the numbered_link in a queue's state that the qdisc adds
  * @moved: b->rounds.queues is another copy of the queues, which were at @old; under the
  *	qdisc lock. NULL, before or now: there are no queues
- * @claimed: a flow claimed a queue: see flow_table_find(); optional
+ * @claimed: a flow claimed a queue: see flow_table_search(); optional
  * @is_spent: nothing is remembered of packets that left; under the tree lock; optional
  */
 struct flow_buffer_ops {
