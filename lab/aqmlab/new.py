@@ -42,6 +42,7 @@ def main() -> int:
         return 1
     target.parent.mkdir(parents=True, exist_ok=True)
     text = (EXAMPLES / example).read_text()
+    text = text.replace('Scenario(\n    "house"', f'Scenario(\n    "{args.name}"')  # not the node
     target.write_text(re.sub(r"(?<![a-z])mine(?![a-z])", args.name, text))
     print(f"{target}\ntry it: {TRY[args.kind].format(name=args.name)}")
     return 0

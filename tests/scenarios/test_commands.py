@@ -90,6 +90,7 @@ def test_a_new_module_runs(kind: str, name: str, words: tuple[str, ...], tmp_pat
 
 def test_a_new_scenario_is_listed_and_a_bad_name_refused(tmp_path: Path) -> None:
     assert aqm("new", "scenario", "street", cwd=tmp_path).returncode == 0
+    assert 'Scenario(\n    "street",' in (tmp_path / "street.py").read_text()
     assert aqm("run", "./street.py", "--list", cwd=tmp_path).returncode == 0
     done = aqm("new", "scenario", "Main Street", cwd=tmp_path)
     assert done.returncode == 2
