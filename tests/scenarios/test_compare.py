@@ -223,7 +223,7 @@ def test_a_setting_makes_a_variant_of_each_value() -> None:
 def test_a_setting_with_one_value_holds_for_mine_and_every_rival(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Someone who shortens the runs still wants to know who is better."""
+    """A person who shortens the runs still wants verdicts against the rivals."""
     seen: list[set[tuple[str, bool]]] = []
     titles: list[str] = []
 
