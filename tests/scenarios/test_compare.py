@@ -271,6 +271,7 @@ def test_rfc_7928_is_a_set_of_workloads_that_run() -> None:
         ('title = "mine"\n', "title = 'mine': a workload is a table"),
         ("defaults = 5\n", "defaults = 5: a workload is a table"),
         ('[a]\nbuffer = "50"\n', "a: buffer = '50': needs a whole number"),
+        ("[a]\nrate = [5, 20]\n", "a: rate = .5, 20.: needs a whole number; only settings can be"),
         ('[a]\nsettings = "flows=4"\n', "a: settings = 'flows=4': needs a table"),
         ("[defaults]\nrate = true\n", "defaults: rate = True: needs a whole number"),
         (WHOLE.format("./missing.py", ""), "a: scenario .*missing.py: No such file"),

@@ -83,3 +83,5 @@ def test_versions_exclude_other_rivals(tmp_path: Path, capsys: pytest.CaptureFix
     words = ["--mine", "mine", "--module", str(YOUR_OWN), "--module", str(tmp_path / "other")]
     assert command.main([*words, "--against", "pfifo"]) == 2
     assert "leave out --against" in capsys.readouterr().err
+    assert command.main([*words, "--set", "cc=reno"]) == 2
+    assert "such as cc, into settings of a file for --workloads" in capsys.readouterr().err

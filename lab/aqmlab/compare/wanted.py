@@ -199,8 +199,9 @@ def wanted_runs(
     if rivals := module_rivals.rivals(args.module):
         if against or args.base or args.set:
             raise UserError(
-                "--module: directories with a module of the same name are compared with each "
-                "other, so leave out --against, --base and --set"
+                "--module: versions of a module (directories, or --base COMMIT) are compared with "
+                "each other, so leave out --against, a second --base, and --set. Write a setting "
+                "of all runs, such as cc, into settings of a file for --workloads"
             )
         return versions(args, workloads, of_modules(args, rivals, kernel))
     words += kernel

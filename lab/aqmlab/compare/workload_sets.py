@@ -91,7 +91,11 @@ def _check_types(where: str, entry: dict[str, Any]) -> None:
         if word not in KEYS:
             raise unknown(f"key in {where}", word, KEYS)
         if not isinstance(value, KEYS[word]) or isinstance(value, bool):
-            raise UserError(f"{where}: {word} = {value!r}: needs {NEEDS[KEYS[word]]}")
+            sweep = "; only settings can be lists, so write a workload for each value"
+            raise UserError(
+                f"{where}: {word} = {value!r}: needs {NEEDS[KEYS[word]]}"
+                f"{sweep if isinstance(value, list) else ''}"
+            )
 
 
 def _workload(path: Path, key: str, usual: dict[str, Any], entry: dict[str, Any]) -> Workload:
