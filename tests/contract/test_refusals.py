@@ -120,10 +120,10 @@ def test_a_limit_of_one_full_packet_gets_no_warning() -> None:
         ("chokex", ""),
         ("fpq", ""),
         ("fred", ""),
-        ("qsdrr", ""),
+        ("qsdrr", "flows 2048"),  # up to 1024 come with the first packet
         ("redtail", ""),
         ("sfbx", ""),
-        ("tdrr", ""),
+        ("tdrr", "flows 2048"),
     ],
 )
 def test_failed_allocation_gets_a_message(kind: str, words: str) -> None:

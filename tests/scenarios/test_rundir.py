@@ -18,7 +18,14 @@ import pytest
 
 from aqmlab import ROOT, run_command
 from aqmlab.exceptions import UserError
-from aqmlab.run import congestion_control, execute, host_requirements, programs, run_directory
+from aqmlab.run import (
+    arguments,
+    congestion_control,
+    execute,
+    host_requirements,
+    programs,
+    run_directory,
+)
 from aqmlab.run.params import resolve
 from aqmlab.run.scenario import compose, find, find_all
 from aqmlab.run.settings import Settings
@@ -193,7 +200,7 @@ def test_runs_that_race_for_a_directory_never_mix(tmp_path: Path) -> None:
 
 
 def name_of(*words: str) -> str:
-    args = run_command._parser().parse_args(["dumbbell", *words])
+    args = arguments.parser().parse_args(["dumbbell", *words])
     found = find("dumbbell")
     settings = Settings(
         resolve(found.params, args.set),
