@@ -2,10 +2,10 @@
 /*
  * The level of a flow: the logarithm of its throughput, in 31 bits.
  *
- * <aqm/tdrr/throughput_index.h> stores a throughput as units * 2^half_life. Its level has the number
- * of the octave of this product, modulo 2^12, and the FLOW_LEVEL_BITS bits that follow its highest one.
- * So a level stays as it is while the throughput decays, and the level of one unit rises by an octave
- * in each half-life.
+ * <aqm/tdrr/throughput_index.h> stores a throughput as units * 2^half_life. Its level has
+ * the number of the octave of this product, modulo 2^12, and the FLOW_LEVEL_BITS bits that
+ * follow its highest one. So a level stays as it is while the throughput decays, and the
+ * level of one unit rises by an octave in each half-life.
  *
  * A level counts as 0 if it is not above that of one unit now. After 4032 idle half-lives
  * it can seem high for 64 half-lives. We accept this.

@@ -114,7 +114,8 @@ static void flows_that_wait_do_not_share(void)
 			arrive(flow, &packets[flow]);
 			shared += ft.joined != FLOW_NONE;
 		}
-		unit_ok(shared <= most[i], "%u of %u flows share %u queues", shared, flows[i], QUEUES);
+		unit_ok(shared <= most[i], "%u of %u flows share %u queues", shared, flows[i],
+			QUEUES);
 		unit_ok(fr.active >= flows[i] - shared, "and %u queues hold packets", fr.active);
 	}
 }

@@ -529,7 +529,8 @@ static void a_level_keeps_a_throughput(void)
 		fresh.half_life = now;
 		above = flow_level_above(throughput_score_level(&was), later << FLOW_LEVEL_BITS);
 		throughput_score_set(&is, above, later);
-		never &= !flow_level_above(throughput_score_level(&fresh), later << FLOW_LEVEL_BITS);
+		never &= !flow_level_above(throughput_score_level(&fresh),
+					   later << FLOW_LEVEL_BITS);
 		if (later - now >= 64 || was.units >> (later - now) <= 1) {
 			spent &= is.units <= 1;
 			continue;
