@@ -200,6 +200,24 @@ def test_a_trace_in_a_scenarios_file_counts_from_the_file_and_a_setting_from_the
         assert [Path(name).resolve() for name in recipe.traces] == [wanted / "link"]
 
 
+@pytest.mark.parametrize(
+    ("idle", "beside"),
+    [
+        ("rate=10", "trace"),
+        ("burst=3", "trace"),
+        ("shaper=htb", "trace"),
+        ("rate_back=5", "trace_back"),
+    ],
+)
+def test_what_a_trace_replaces_is_refused_beside_it(idle: str, beside: str) -> None:
+    """Otherwise two runs with different rates would have equal bytes, without a word."""
+    params = find("dumbbell").params
+    name = idle.partition("=")[0]
+    resolve(params, [idle])
+    with pytest.raises(UserError, match=f"^{name}: .*no effect beside {beside}"):
+        resolve(params, [idle, f"{beside}=file"])
+
+
 def test_a_changed_trace_is_another_run(tmp_path: Path) -> None:
     path = written(tmp_path, MAHIMAHI)
     words = ["--set", f"trace={path}", "--set", "access=0"]

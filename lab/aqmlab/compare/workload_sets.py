@@ -102,7 +102,9 @@ def _workload(path: Path, key: str, usual: dict[str, Any], entry: dict[str, Any]
     values = {"rivals": [], **usual, **entry}
     if missing := [word for word in REQUIRED if word not in values]:
         raise UserError(f"{path}, {key}: needs {', '.join(missing)}")
-    settings = {**usual.get("settings", {}), **entry.get("settings", {}), "rate": values["rate"]}
+    settings = {**usual.get("settings", {}), **entry.get("settings", {})}
+    if "trace" not in settings:
+        settings["rate"] = values["rate"]
     values["settings"] = settings
     # A run has another directory than the command.
     for name in {"trace", "trace_back"} & settings.keys():
@@ -123,6 +125,7 @@ def with_trace(original: Workload, name: str) -> Workload:
     found = trace.read(name)
     return replace(
         original,
-        settings={**original.settings, "trace": found.path},
+        settings={word: value for word, value in original.settings.items() if word != "rate"}
+        | {"trace": found.path},
         rate=max(1, round(found.mean_bps(0, found.seconds) / 1e6)),
     )

@@ -18,6 +18,7 @@ class Param:
     low, high: range of a number, inclusive
     choices: allowed texts; empty: any text
     needs: other parameters, and the values of them with which this one has an effect
+    instead_of: other parameters, which have no effect if this one is given
     alias: the name in older versions, which is still accepted
     """
 
@@ -29,6 +30,7 @@ class Param:
     high: float = 0.0
     choices: tuple[str, ...] = ()
     needs: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    instead_of: tuple[str, ...] = ()
     alias: str = ""
 
     @property
@@ -65,10 +67,11 @@ class Param:
 def resolve(params: Sequence[Param], settings: Sequence[str]) -> dict[str, Value]:
     """Return the values of all parameters: `NAME=VALUE` settings, else defaults.
 
-    Raises UserError, also for a changed parameter that has no effect beside the others.
+    Raises UserError, also for a parameter that has no effect beside the others.
     """
     by_name = {name: p for p in params for name in p.names}
     values = {p.name: p.default for p in params}
+    given = set()
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals:
@@ -76,7 +79,13 @@ def resolve(params: Sequence[Param], settings: Sequence[str]) -> dict[str, Value
         if name not in by_name:
             raise unknown("parameter", name, values)
         values[by_name[name].name] = by_name[name].parse(text)
+        given.add(by_name[name].name)
     for p in params:
+        if values[p.name] != p.default and (idle := given.intersection(p.instead_of)):
+            name = min(idle)
+            raise UserError(
+                f"{name}: {values[name]} given, has no effect beside {p.name}; leave one out"
+            )
         for other, wanted in p.needs if values[p.name] != p.default else ():
             if values[other] not in wanted:
                 raise UserError(

@@ -50,8 +50,20 @@ BOTTLENECK = (
         "new options of the discipline during the run, and when, in s: "
         '"5 bandwidth 20mbit; 9 limit 100"',
     ),
-    Param("trace", "", "", "file with the bottleneck's rate and delay over time, instead of rate"),
-    Param("trace_back", "", "", "such a file for the other direction, instead of rate_back"),
+    Param(
+        "trace",
+        "",
+        "",
+        "file with the bottleneck's rate and delay over time, instead of rate",
+        instead_of=("rate", "burst", "shaper"),
+    ),
+    Param(
+        "trace_back",
+        "",
+        "",
+        "such a file for the other direction, instead of rate_back",
+        instead_of=("rate_back",),
+    ),
 )
 # A receive buffer of this size must not limit a flow. A smaller one may.
 AMPLE_KB = 2000
