@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from aqmlab import run_command
-from aqmlab.run.scenario import find_all
+from aqmlab.run.scenario import find, find_all
 from tests.scenarios.audit import BASE, ELSEWHERE, OWN, REFUSED, Case, Done, cases
 
 #: The cases of `make test`.
@@ -47,6 +47,9 @@ def run(place: Path, scenario: str, case: Case, *changed: str) -> Done:
     settings = dict(word.split("=", 1) for word in (*BASE[scenario], *case.more, *changed))
     for name in {"trace", "trace_back"} & settings.keys():
         settings[name] = str(place / settings[name])
+    for p in find(scenario).params:
+        for idle in p.instead_of if p.name in settings else ():
+            settings.pop(idle, None)
     words = [f"{name}={value}" for name, value in settings.items()]
     out = place / f"{abs(hash((scenario, case.qdisc, case.pcap, *words))):x}"
     if not out.exists():

@@ -220,10 +220,11 @@ def test_what_a_trace_replaces_is_refused_beside_it(idle: str, beside: str) -> N
 
 def test_a_changed_trace_is_another_run(tmp_path: Path) -> None:
     path = written(tmp_path, MAHIMAHI)
-    words = ["--set", f"trace={path}", "--set", "access=0"]
-    result(tmp_path / "out", *words)
+    words = ["--set", f"trace={path}", "--set", "access=0", "--set", "duration=2"]
+    result(tmp_path / "out", *words, scenario=["dumbbell"])
     Path(path).write_text(CSV)
-    assert "holds the result of another run" in run(tmp_path / "out", *words).stderr
+    again = run(tmp_path / "out", *words, scenario=["dumbbell"])
+    assert "holds the result of another run" in again.stderr
 
 
 def test_the_wireless_trace_is_what_its_program_prints() -> None:
