@@ -93,7 +93,6 @@ def changing(traces: Path, pairs: Iterable[tuple[float, float]]) -> Iterator[Lin
                 name,
                 after,
                 {
-                    "rate": after,
                     "trace": str(trace),
                     "flows": flows,
                     "warmup": STEP_S + SETTLED_S,
