@@ -220,7 +220,12 @@ def table(values: Values, kernels: Sequence[str], measure: Measure) -> str:
 
 def arguments() -> argparse.Namespace:
     """Read the command line."""
-    parser = sweep.parser("kernels", __doc__.partition("\n")[0], ROOT / "out/kernels", resume=True)
+    parser = sweep.parser(
+        "lab/python -m studies.kernels",
+        __doc__.partition("\n")[0],
+        ROOT / "out/kernels",
+        resume=True,
+    )
     known = records.names("cloud", seldom=True)[::-1]
     for name, allowed in (
         ("kernels", known),
