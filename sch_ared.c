@@ -87,7 +87,7 @@ struct ared_sched_data {
 
 /*
  * Adapt max_p if it is due. Jiffies tell when that may be, because the clock costs a
- * quarter of all that happens to a packet. Two of them are for a tick that is late.
+ * fifth of a packet's time. Two of them are for a tick that is late.
  */
 static void ared_adapt(struct ared_sched_data *q)
 {

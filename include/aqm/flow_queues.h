@@ -165,13 +165,6 @@ static inline struct flow_queue *flow_rounds_queue(const struct flow_rounds *fr,
 	return (void *)fr->queues + (size_t)number * NUMBERED_BYTES;
 }
 
-/* Return the number of a queue, without looking at it. */
-static inline u32 flow_rounds_number(const struct flow_rounds *fr,
-				     const struct flow_queue *fq)
-{
-	return ((void *)fq - (void *)fr->queues) / NUMBERED_BYTES;
-}
-
 /* Cancel the debt of empty queues: no debt lasts FLOW_ROUNDS rounds. */
 static inline void flow_rounds_settle(struct flow_rounds *fr)
 {

@@ -34,19 +34,9 @@ static inline int fls64(u64 x)
 	return x ? 64 - __builtin_clzll(x) : 0;
 }
 
-static inline unsigned int hweight8(u8 x)
-{
-	return __builtin_popcount(x);
-}
-
 static inline unsigned int hweight64(u64 x)
 {
 	return __builtin_popcountll(x);
-}
-
-static inline u8 ror8(u8 x, unsigned int shift)
-{
-	return x >> (shift & 7) | x << (-shift & 7);
 }
 
 static inline u64 ror64(u64 x, unsigned int shift)
