@@ -14,7 +14,7 @@ inconclusive: one of these holds:
     the interval lies across a bound
     fewer than three seeds have all cells
     a ratio has no value
-    the cells ran with different versions of a module or of the kernel
+    the cells ran with different versions of a module, of the kernel or of the lab
     the bounds changed after a cell ran (judgement.py checks this)
 
 A search has steps: its interval is wider by a step on both sides, and it has no p-value.
@@ -134,14 +134,20 @@ def measure(
 
 
 def versions(cells: Sequence[Row]) -> str:
-    """Return what is not the same in all cells: a module by its name, or the kernel; the first.
+    """Return what is not the same in all cells: the kernel, the lab's edition, or a module by name.
+
+    Of several, return the first.
 
     The seeds of a cell must have the same modules, too.
     """
     first: dict[str, str] = {}
     modules: dict[tuple[str, str, str], Collection[str]] = {}
     for row in cells:
-        mine: dict[str, str] = {"the kernel": row["made"]["kernel"], **row["made"]["modules"]}
+        mine: dict[str, str] = {
+            "the kernel": row["made"]["kernel"],
+            "the lab": str(row["made"]["edition"]),
+            **row["made"]["modules"],
+        }
         # A stored row has its axes in another order than a new one.
         at = repr(sorted(row["at"].items()))
         other = modules.setdefault((row["experiment"], row["discipline"], at), mine.keys())

@@ -13,21 +13,22 @@ from pathlib import Path
 from aqmlab.compare import forks, sweep, sweep_job
 from aqmlab.exceptions import UserError, unknown
 from aqmlab.report import html_report, load_runs
-from aqmlab.run.params import Value
+from aqmlab.run.execute import EDITION
 from labkit.paths import BUNDLE, OUT
 
-from . import claims, ledger, rows, search, store, time_plots
-from .claim_types import Claim
+from . import choice, claims, ledger, repeat, rows, search, store, time_plots
 from .paper import OWN, Cell, Paper, load, names
 from .row import Row
 
 
-def missing(paper: Paper) -> dict[str, Cell]:
+def missing(paper: Paper, *, again: bool = False) -> dict[str, Cell]:
     """Return the cells without a row of their command, by name.
 
     Of a search, return only the cells that it asks for next.
+
+    again: rows of an earlier edition do not count
     """
-    rows = paper.ran()
+    rows = [row for row in paper.ran() if not again or row["made"]["edition"] == EDITION]
     have = {row["cell"] for row in rows}
     found = search.by_search(rows, paper.searches)
     by_name = {}
@@ -75,7 +76,8 @@ def tidy(paper: Paper) -> None:
     kept: list[Row] = []
     for profile in paper.profiles:
         commands = load(paper.name, profile=profile).commands()
-        kept += store.of((row for row in there if row["tcp_profile"] == profile), commands)
+        mine = store.of((row for row in there if row["tcp_profile"] == profile), commands)
+        kept += search.newest(mine, paper.searches)
     if kept:
         store.write(paper.results, kept)
 
@@ -102,18 +104,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         help=f'only this one; with --quick default: "{OWN}"',
     )
     parser.add_argument("--era", dest="tcp_profile", help=argparse.SUPPRESS)
-    parser.add_argument("--claims", nargs="+", metavar="ID", help="only cells that these need")
     parser.add_argument("--figures", action="store_true", help="only runs for plots over time")
-    parser.add_argument("--only", nargs="+", metavar="EXPERIMENT", help="only these experiments")
-    parser.add_argument("--seeds", type=int, metavar="N", help="only the first N seeds")
     parser.add_argument(
-        "--at",
-        action="append",
-        default=[],
-        metavar="AXIS=VALUE,...",
-        help="only these values of an axis",
+        "--again", action="store_true", help="also cells that an earlier edition ran"
     )
-    parser.add_argument("--disciplines", nargs="+", metavar="NAME", help="only these")
+    parser.add_argument(
+        "--repeat", metavar="CELL", help="only this row, to see whether it is equal"
+    )
+    choice.add_options(parser)
     args = parser.parse_args(argv)
     if BUNDLE and not args.quick:
         parser.error("this package has no stored rows: give --quick, or use a checkout")
@@ -125,12 +123,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.figures and (args.claims or args.quick):
         parser.error("--figures: no claim and no quick look needs plots over time")
     try:
-        _known(args, load(args.name))
+        choice.check(args, load(args.name))
     except UserError as error:
         parser.error(str(error))
     failed = []
     own_alone = args.quick or args.figures
     try:
+        if args.repeat:
+            return _repeat(args)
         for profile in (asked,) if asked else profiles[:1] if own_alone else profiles:
             failed += _replay(args, load(args.name, quick=args.quick, profile=profile))
     except KeyboardInterrupt:
@@ -148,37 +148,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 1 if failed else 0
 
 
-def _known(args: argparse.Namespace, paper: Paper) -> None:
-    """Check the options against the paper, and set `args.axes` to values by axis.
-
-    Raises UserError if an option names something that the paper lacks.
-    """
-    axes: dict[str, list[Value]] = {}
-    for experiment in paper.experiments:
-        for axis, values in experiment.axes.items():
-            axes.setdefault(axis, []).extend(values)
-    for what, given, known in (
-        ("claim", args.claims, [claim.id for claim in claims.load(paper.directory)]),
-        ("experiment", args.only, [experiment.name for experiment in paper.experiments]),
-        ("discipline", args.disciplines, paper.disciplines),
-    ):
-        for name in given or ():
-            if name not in known:
-                raise unknown(what, name, known)
-    args.axes = {}
-    for words in args.at:
-        axis, _, values = words.partition("=")
-        if axis not in axes:
-            raise unknown("axis", axis, axes)
-        by_text = {
-            text: value
-            for value in axes[axis]
-            for text in (str(value), f"{value:g}" if isinstance(value, float) else str(value))
-        }
-        for value in values.split(","):
-            if value not in by_text:
-                raise unknown(axis, value, by_text)
-            args.axes.setdefault(axis, []).append(by_text[value])
+def _repeat(args: argparse.Namespace) -> int:
+    """Run the cell of a stored row again. Exit status: 0 when it gives the row, else 1."""
+    of_profiles = [load(args.name, profile=name) for name in load(args.name).profiles]
+    found = [
+        (paper, row)
+        for paper in of_profiles
+        for row in paper.ran()
+        if row["cell"] == args.repeat and args.tcp_profile in (None, paper.profile)
+    ]
+    if not found:
+        raise unknown("row", args.repeat, [row["cell"] for p in of_profiles for row in p.ran()])
+    paper, old = found[0]
+    cell = next(cell for cell in paper.cells() if cell.name == args.repeat)
+    new: list[Row] = []
+    there = argparse.Namespace(**vars(args) | {"out": args.out / "repeat", "resume": False})
+    _runs(there, {cell.name: cell}, lambda name: new.append(row_of(paper, cell, there.out / name)))
+    if not new:
+        return 1
+    print(repeat.table(old, new[0]))
+    return 0 if repeat.equal(old, new[0]) else 1
 
 
 def _replay(args: argparse.Namespace, paper: Paper) -> list[Path]:
@@ -198,13 +187,17 @@ def _replay(args: argparse.Namespace, paper: Paper) -> list[Path]:
     failed: list[str] = []
 
     def wanted() -> dict[str, Cell]:
-        cells = {cell.name: cell for cell in paper.cells()} if args.quick else missing(paper)
+        cells = (
+            {cell.name: cell for cell in paper.cells()}
+            if args.quick
+            else missing(paper, again=args.again)
+        )
         return {
             name: cell
             for name, cell in cells.items()
             if not args.figures
             and name not in {*failed, *(row["cell"] for row in new_rows)}
-            and _asked(args, for_, cell)
+            and choice.selects(args, for_, cell)
         }
 
     while cells := wanted():
@@ -228,24 +221,13 @@ def _replay(args: argparse.Namespace, paper: Paper) -> list[Path]:
 def _traces(args: argparse.Namespace, paper: Paper) -> list[str]:
     """Run the cells that plots over time lack, keep their lines, and return names that failed."""
     cells = {
-        name: cell for name, cell in time_plots.missing(paper).items() if _asked(args, (), cell)
+        name: cell
+        for name, cell in time_plots.missing(paper).items()
+        if choice.selects(args, (), cell)
     }
     failed = _runs(args, cells, lambda name: time_plots.keep(paper, cells[name], args.out / name))
     time_plots.tidy(paper)
     return failed
-
-
-def _asked(args: argparse.Namespace, for_: Sequence[Claim], cell: Cell) -> bool:
-    """Return whether the options select a cell; for_: the selected claims."""
-    if args.claims and not claims.needed(for_, cell.experiment.name, cell.discipline, cell.at):
-        return False
-    if any(cell.at[axis] not in values for axis, values in args.axes.items() if axis in cell.at):
-        return False
-    return (
-        (not args.only or cell.experiment.name in args.only)
-        and (not args.disciplines or cell.discipline in args.disciplines)
-        and (not args.seeds or cell.round <= args.seeds)
-    )
 
 
 def _round(

@@ -126,11 +126,29 @@ def by_search(
     return by_value
 
 
+def newest(rows: Sequence[Row], searches: Mapping[str, Search]) -> list[Row]:
+    """Leave out rows of a search that a later edition ran again."""
+
+    def of(row: Row) -> tuple[Any, ...]:
+        search = searches[row["experiment"]]
+        return search.key(row["experiment"], row["discipline"], row["seed"], row["at"])[0]
+
+    last: dict[tuple[Any, ...], int] = {}
+    for row in rows:
+        if row["experiment"] in searches:
+            last[of(row)] = max(last.get(of(row), 0), row["made"]["edition"])
+    return [
+        row
+        for row in rows
+        if row["experiment"] not in searches or row["made"]["edition"] == last[of(row)]
+    ]
+
+
 def folded(rows: Sequence[Row], searches: Mapping[str, Search]) -> list[Row]:
     """Return the rows, with one row for each finished search. Rows of unfinished searches are left
     out."""
     kept = [row for row in rows if row["experiment"] not in searches]
-    for (name, *_), found in by_search(rows, searches).items():
+    for (name, *_), found in by_search(newest(rows, searches), searches).items():
         if not searches[name].following(found):
             kept.append(searches[name].row(found))
     return kept

@@ -181,7 +181,7 @@ def test_versions_are_compared_whatever_the_order_of_axes() -> None:
             "experiment": "e",
             "discipline": "d",
             "at": at,
-            "made": {"kernel": "7", "modules": {"sch_d": module}},
+            "made": {"edition": 1, "kernel": "7", "modules": {"sch_d": module}},
         }
         for at, module in (({"flows": 16, "buffer": 8}, "A"), ({"buffer": 8, "flows": 16}, "B"))
     )
@@ -190,7 +190,11 @@ def test_versions_are_compared_whatever_the_order_of_axes() -> None:
 
 @pytest.mark.parametrize(
     ("changed", "name"),
-    [({"modules": {"sch_good": "A"}}, "sch_good"), ({"kernel": "8"}, "the kernel")],
+    [
+        ({"modules": {"sch_good": "A"}}, "sch_good"),
+        ({"kernel": "8"}, "the kernel"),
+        ({"edition": 9}, "the lab"),
+    ],
 )
 def test_cells_by_two_versions_decide_nothing(
     made_up: Paper, changed: dict[str, Any], name: str
@@ -219,7 +223,14 @@ def test_cells_by_two_versions_decide_nothing(
 @pytest.mark.parametrize("name", paper.names())
 def test_each_decided_claim_has_one_kernel_and_one_version_of_each_module(name: str) -> None:
     for key, judged in verdicts(paper.load(name)).items():
-        made = [{"kernel": row["made"]["kernel"], **row["made"]["modules"]} for row in judged.cells]
+        made = [
+            {
+                "edition": str(row["made"]["edition"]),
+                "kernel": row["made"]["kernel"],
+                **row["made"]["modules"],
+            }
+            for row in judged.cells
+        ]
         for part in {part for one in made for part in one}:
             seen = {one[part] for one in made if part in one}
             assert len(seen) == 1 or judged.verdict == "inconclusive", (key, part, seen)

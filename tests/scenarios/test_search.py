@@ -29,7 +29,7 @@ def row(value: int, use: float, worst: float, module: str = "A") -> dict[str, An
         "at": {"flows": 16, "buffer": value},
         "cpu_s": 2.0,
         "bounds": {"T1": "abc"},
-        "made": {"kernel": "7", "modules": {"sch_tdrr": module}},
+        "made": {"edition": 1, "kernel": "7", "modules": {"sch_tdrr": module}},
         "metrics": {
             "groups": {},
             "rate_bps": 1e8,
@@ -84,6 +84,20 @@ def test_an_unfinished_search_has_no_row() -> None:
     made = finished(lambda value: row(value, 1.0, 1.0))
     made.popitem()
     assert search.folded(list(made.values()), {"e": SEARCH}) == []
+
+
+def test_a_search_that_ran_again_forgets_the_runs_of_before() -> None:
+    """They may have met the criterion at other values."""
+    before = finished(lambda value: row(value, 1.0 if value >= 64 else 0.9, 1.0))
+    later = [row(value, 1.0 if value >= 8 else 0.9, 1.0) for value in (32, 8, 4)]
+    for each in later:
+        each["made"]["edition"] = 2
+    other = {**row(4, 1.0, 1.0), "experiment": "other"}
+    folded = search.folded([*before.values(), other, *later], {"e": SEARCH})
+    assert [each["experiment"] for each in folded] == ["other", "e"]
+    assert folded[1]["metrics"]["smallest"] == {"use": 8, "share": 8}
+    # Not finished in the new edition: the old rows do not fill in.
+    assert search.folded([*before.values(), *later[:2]], {"e": SEARCH}) == []
 
 
 def test_rows_are_of_one_search_whatever_the_order_of_their_axes() -> None:

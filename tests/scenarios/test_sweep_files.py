@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from aqmlab.qdiscs.metadata import all_metadata
-from replay import claims, ledger, paper, run_cells, store
+from replay import choice, claims, ledger, paper, run_cells, store
 from replay.claim_verdict import by_cell, measure
 from replay.paper import Cell, Paper
 from tests.scenarios.paper_by_hand import (
@@ -210,7 +210,7 @@ def test_unknown_names_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
 def test_axis_keeps_the_type_of_its_values(made_up: Paper) -> None:
     for text in ("10", "10.0"):
         args = argparse.Namespace(claims=None, only=None, disciplines=None, at=[f"rtt={text}"])
-        run_cells._known(args, made_up)
+        choice.check(args, made_up)
         assert args.axes == {"rtt": [10.0]}
 
 
@@ -226,11 +226,11 @@ def test_cell_is_selected_if_each_of_its_axes_matches() -> None:
     assert {
         (cell.at.get("buffer"), cell.at.get("queues"))
         for cell in cells
-        if run_cells._asked(args, (), cell)
+        if choice.selects(args, (), cell)
     } == {(100, None), (200, None), (None, 10)}
     args.axes = {"flows": [10], "udp_flows": [5], "udp_rate": [8.0]}
     mixed = [cell for cell in paper.load("ahammed2010").cells() if cell.experiment.name == "mix"]
-    assert {tuple(cell.at.values()) for cell in mixed if run_cells._asked(args, (), cell)} == {
+    assert {tuple(cell.at.values()) for cell in mixed if choice.selects(args, (), cell)} == {
         (10, 5, 8.0)
     }
 
