@@ -27,7 +27,7 @@ from .errors import LabError, need, say
 from .paths import CACHE, LAB, LOGS
 from .progress import run_logged
 from .sources import Source, ensure_source
-from .toolchain import compiler, jobs
+from .toolchain import MAKE_CC, compiler, compiler_path, jobs
 
 #: Fragments of lab/config for each flavour, in addition to base.config and hosts.config.
 FRAGMENTS: dict[str, tuple[str, ...]] = {
@@ -50,7 +50,7 @@ LEFTOVERS = re.compile(
 )
 
 
-UML = ("ARCH=um",)
+UML = ("ARCH=um", *MAKE_CC)
 
 #: Parts of lab/src that are linked into each user-mode kernel.
 LINKED = ("seeded", "huge", "leash")
@@ -116,7 +116,7 @@ def linked_sources() -> list[Path]:
 def link_helpers(flavour: str, path: Path, log: Path) -> str:
     """Compile LINKED into PATH/lab.o. Return make's argument that links it into the kernel."""
     objects = [path / f"{source.stem}.lab.o" for source in linked_sources()]
-    cc: list[str | Path] = [need("cc", "gcc"), "-O2", "-Wall", "-Wextra", "-fno-pie"]
+    cc: list[str | Path] = [compiler_path(), "-O2", "-Wall", "-Wextra", "-fno-pie"]
     for source, target in zip(linked_sources(), objects, strict=True):
         run_logged([*cc, "-c", "-o", target, source], log, f"compiling {source.name}")
     merged = path / "lab.o"

@@ -20,11 +20,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from . import bundle, engines, guest_programs, kernels, modules
-from .errors import need
 from .kernels import Kernel
 from .paths import LOGS
 from .progress import run_logged
 from .sources import ensure_source
+from .toolchain import compiler_path
 
 #: Of the kernel's source: what a build of modules for user mode reads.
 SOURCE = ("Makefile", "Kbuild", "scripts", "include", "arch/um", "arch/x86")
@@ -81,7 +81,7 @@ def static_tools(kernel: Kernel, source: Path, place: Path) -> None:
     log = LOGS / "kit.log"
     for name in (FIXDEP, MODPOST):
         (place / name).parent.mkdir(parents=True, exist_ok=True)
-    cc: list[str | Path] = [need("cc", "gcc"), "-O2", "-static", "-s", "-o"]
+    cc: list[str | Path] = [compiler_path(), "-O2", "-static", "-s", "-o"]
     include = f"-I{source / 'scripts' / 'include'}"
     run_logged([*cc, place / FIXDEP, include, source / f"{FIXDEP}.c"], log, "linking fixdep")
     parts = [kernel.path / "scripts" / "mod" / f"{part}.o" for part in MODPOST_PARTS]

@@ -30,7 +30,7 @@ from .errors import LabError, need, say
 from .kernels import Kernel
 from .paths import BUILD, BUNDLE, LAB, LOGS, ROOT
 from .progress import run_logged
-from .toolchain import compiler, jobs, version
+from .toolchain import MAKE_CC, compiler, compiler_path, jobs, version
 
 #: Directories of Kbuild's files in addition to the top.
 MODULE_FOLDERS = ("frame", "include", "bench/module", "selftests/gate", "lab/tcp", "lab/trace")
@@ -64,7 +64,7 @@ def make_arguments(kernel: Kernel) -> list[str]:
     """Return make's arguments to build modules for KERNEL."""
     arguments = ["-C", str(kernel.path)]
     if kernel.arch == "um":
-        arguments.append("ARCH=um")
+        arguments += ["ARCH=um", *MAKE_CC]
     elif kernel.arch == "arm64":
         arguments += headers.architecture("arm64")
     elif not shutil.which(kernel.cc):
@@ -273,7 +273,7 @@ def build_helpers(path: Path) -> None:
     """Compile them into PATH."""
     source = LAB / "src"
     path.mkdir(parents=True, exist_ok=True)
-    cc: list[str | Path] = [need("cc", "gcc"), "-O2", "-Wall", "-Wextra"]
+    cc: list[str | Path] = [compiler_path(), "-O2", "-Wall", "-Wextra"]
     log = LOGS / "helpers.log"
     run_logged([*cc, "-static", "-o", path / "init", source / "init.c"], log, "building init")
     leash = [*cc, "-shared", "-fPIC", "-o", path / "leash.so", source / "leash.c"]

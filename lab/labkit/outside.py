@@ -15,7 +15,7 @@ from pathlib import Path
 from . import guest_programs
 from .bundle import kit, with_headers
 from .cache import built, digest, digest_files, file_digest, files_under, mark, prune
-from .errors import LabError, need
+from .errors import LabError
 from .kernels import Kernel
 from .modules import (
     KEEP,
@@ -30,7 +30,7 @@ from .modules import (
 )
 from .paths import BUILD, LOGS, ROOT
 from .progress import run_logged
-from .toolchain import compiler
+from .toolchain import compiler, compiler_path
 
 KBUILD = """\
 ccflags-y += -I$(src) -I$(src)/include
@@ -137,7 +137,7 @@ def ensure_plugins(folders: Sequence[Path], given: Extras | None = None) -> Extr
             for kind, source in plugins(folder):
                 run_logged(
                     [
-                        need("cc", "gcc"),
+                        compiler_path(),
                         "-O2",
                         "-Wall",
                         "-fPIC",

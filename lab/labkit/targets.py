@@ -8,7 +8,7 @@ import subprocess
 from dataclasses import dataclass
 
 from .errors import need
-from .toolchain import compiler
+from .toolchain import compiler, compiler_path
 
 #: Ending of the names of kernels for arm64, such as 6.12-arm64.
 ARM64_SUFFIX = "-arm64"
@@ -44,6 +44,8 @@ class Target:
     def tool(self, name: str) -> str:
         """Return the path of a program of the compiler, such as ld. Raises LabError."""
         package = {"cc": "gcc", "gcc": "gcc"}.get(name, "binutils")
+        if name == "cc" and not self.prefix:
+            return compiler_path()
         if not self.prefix:
             return need(name, package)
         name = "gcc" if name == "cc" else name
