@@ -133,7 +133,7 @@ accounting_find(const struct accounting_params *p, const struct accounting_bins 
 
 	for (level = 0; level < p->levels; level++) {
 		number = flow_mix(number, salt);
-		flow.bins[level] = level * p->bins + ((u64)number * p->bins >> 32);
+		flow.bins[level] = level * p->bins + reciprocal_scale(number, p->bins);
 	}
 	return flow;
 }
