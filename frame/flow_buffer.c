@@ -13,6 +13,7 @@
 #include <aqm/flow_buffer.h>
 #include <aqm/frame.h>
 #include <aqm/split_gso.h>
+#include "internal.h"
 
 #define FLOW_BUFFER_MIN_QUANTUM		256
 #define FLOW_BUFFER_MAX_QUANTUM		SZ_1M
@@ -209,10 +210,8 @@ static void flow_buffer_idle(struct work_struct *work)
 	struct Qdisc *sch = b->queue.link.sch;
 	bool has_sent;
 
-	if (!rtnl_trylock()) {
-		schedule_delayed_work(&b->idle, 1);
+	if (!aqm_rtnl_trylock(&b->idle))
 		return;
-	}
 	sch_tree_lock(sch);
 	has_sent = flow_buffer_has_sent(sch);
 	sch_tree_unlock(sch);
@@ -395,20 +394,15 @@ static u32 flow_buffer_possible(const struct flow_buffer *b, u32 wants)
 	return wants;
 }
 
-/*
- * Let the buffer grow. The task that destroys the qdisc holds RTNL and waits for us, so
- * we do not wait for RTNL.
- */
+/* Let the buffer grow. */
 static void flow_buffer_work(struct work_struct *work)
 {
 	struct flow_buffer *b = container_of(to_delayed_work(work), struct flow_buffer, work);
 	struct Qdisc *sch = b->queue.link.sch;
 	u32 wants;
 
-	if (!rtnl_trylock()) {
-		schedule_delayed_work(&b->work, 1);
+	if (!aqm_rtnl_trylock(&b->work))
 		return;
-	}
 	wants = flow_buffer_possible(b, READ_ONCE(b->wants));
 	WRITE_ONCE(b->wants, 0);
 	if (!READ_ONCE(b->rounds.queues))
