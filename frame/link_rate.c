@@ -131,7 +131,8 @@ EXPORT_SYMBOL_GPL(aqm_queue_look);
  * @rate: bytes/s
  * @measured: it was measured; otherwise the device reports it
  *
- * Under RTNL. If the options do not fit the rate, the one before stays.
+ * Under RTNL. If the options do not fit the rate, the one before stays. If there is no
+ * memory, options that follow the rate or the MTU stay until the link changes again.
  */
 static void aqm_new_rate(struct Qdisc *sch, u64 rate, bool measured)
 {
@@ -150,10 +151,13 @@ static void aqm_new_rate(struct Qdisc *sch, u64 rate, bool measured)
 		q->kind->apply(sch, given, NULL);
 	}
 	kfree(given);
+	if (err == -ENOMEM)
+		netdev_warn(qdisc_dev(sch), "%s %x: no memory to follow the link's rate or MTU\n",
+			    sch->ops->id, TC_H_MAJ(sch->handle) >> 16);
 	if (!err || rate == lr->rate)
 		return;
 	/* A measured rate changes often. */
-	if (rate != lr->refused && !measured)
+	if (err != -ENOMEM && rate != lr->refused && !measured)
 		netdev_warn(qdisc_dev(sch),
 			    "%s %x: the options do not fit %llu kbit/s, the link's rate now; %llu kbit/s stays in force\n",
 			    sch->ops->id, TC_H_MAJ(sch->handle) >> 16,
