@@ -241,8 +241,9 @@ redtail_red(struct Qdisc *sch, struct sk_buff *skb, bool fits, bool *forced)
 	u64 now = redtail_now(v);
 
 	redtail_move_thresholds(q, now);
-	gentle_red_arrival(&v->red_now, &v->red, &q->stats.red,
+	gentle_red_average(&v->red_now, &v->red,
 			   v->queues[REDTAIL_LONG].backlog, now);
+	gentle_red_adapt(&v->red_now, &v->red, &q->stats.red, now);
 	verdict = gentle_red_verdict(&v->red_now, &v->red, &v->random);
 	if (likely(verdict == GENTLE_RED_PASS || !fits))
 		return CONGESTION_PASS;

@@ -499,8 +499,18 @@ static int sfbx_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 	const u64 *drops = q->queue.drops;
 	struct accounting_summary sum;
 
-	sch_tree_lock(sch);
+	/* Only a change replaces the bins, and it has RTNL, as we have. */
+	ASSERT_RTNL();
 	sum = accounting_summarize(&p->accounting, &v->bins);
+	st.qdisc.used = sum.used;
+	st.qdisc.polluted = sum.polluted;
+	st.qdisc.warmed = sum.warmed;
+	st.qdisc.highest = sum.highest;
+	st.qdisc.false_alarm = sum.false_alarm;
+	st.qdisc.bin_size = p->bin_size;
+	st.qdisc.box_time = p->box_time;
+
+	sch_tree_lock(sch);
 	aqm_common_stats(sch, &st.qdisc);
 	st.qdisc.early_drop = drops[AQM_DROP_EARLY];
 	st.qdisc.bin_drop = drops[SFBX_DROP_BIN];
@@ -510,13 +520,6 @@ static int sfbx_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 	st.qdisc.falls = v->bins.falls;
 	st.qdisc.rehashes = v->bins.epoch;
 	st.qdisc.segments = q->queue.segments;
-	st.qdisc.bin_size = p->bin_size;
-	st.qdisc.box_time = p->box_time;
-	st.qdisc.used = sum.used;
-	st.qdisc.polluted = sum.polluted;
-	st.qdisc.warmed = sum.warmed;
-	st.qdisc.highest = sum.highest;
-	st.qdisc.false_alarm = sum.false_alarm;
 	st.qdisc.drop_filter = drops[AQM_DROP_FILTER];
 	sch_tree_unlock(sch);
 	return gnet_stats_copy_app(d, &st, sizeof(st));

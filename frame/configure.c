@@ -190,7 +190,12 @@ void aqm_destroy(struct Qdisc *sch)
 }
 EXPORT_SYMBOL_GPL(aqm_destroy);
 
-/* Dump the options in force. */
+/*
+ * Dump the options in force, all of one configuration. Changes and dumps have RTNL. If a
+ * kernel dumps without it, the assertion says so, and the dump needs the tree lock: with
+ * READ_ONCE() of each value it could mix two configurations, and sent back it would be
+ * refused or set up a third one.
+ */
 int aqm_dump(struct Qdisc *sch, struct sk_buff *skb)
 {
 	const struct aqm_queue *q = aqm_queue(sch);

@@ -13,6 +13,7 @@
 #include <aqm/flow_buffer.h>
 #include <aqm/frame.h>
 #include <aqm/split_gso.h>
+#include "internal.h"
 
 #define FLOW_BUFFER_MIN_QUANTUM		256
 #define FLOW_BUFFER_MAX_QUANTUM		SZ_1M
@@ -209,10 +210,8 @@ static void flow_buffer_idle(struct work_struct *work)
 	struct Qdisc *sch = b->queue.link.sch;
 	bool has_sent;
 
-	if (!rtnl_trylock()) {
-		schedule_delayed_work(&b->idle, 1);
+	if (!aqm_rtnl_trylock(&b->idle))
 		return;
-	}
 	sch_tree_lock(sch);
 	has_sent = flow_buffer_has_sent(sch);
 	sch_tree_unlock(sch);
@@ -365,24 +364,32 @@ static u32 flow_buffer_more_sets(const struct flow_buffer *b)
 }
 
 /*
- * Add entries for flows, and queues if wanted. Under the lock we only copy the present
- * ones, at most 256 KB each.
+ * Switch to so many queues or sets, unless their number is 0. Under the lock we only copy
+ * the present ones, at most 256 KB each.
  */
-static void flow_buffer_grow(struct Qdisc *sch, u32 wants)
+static void flow_buffer_enlarge(struct Qdisc *sch, u32 flows, u32 sets)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
-	u32 flows = wants & FLOW_WANTS_QUEUES ? b->named * FLOW_BUFFER_GROW : 0;
-	u32 sets = flow_buffer_more_sets(b);
 	struct flow_buffer_memory m;
 
-	if (sets == b->table.sets)
-		sets = 0;
 	if (!flow_buffer_alloc(b, &m, b->flows, flows, sets, true))
 		return;
 	sch_tree_lock(sch);
 	flow_buffer_switch(sch, &m, flows, sets);
 	sch_tree_unlock(sch);
 	flow_buffer_free(&m);
+}
+
+/* Add queues if wanted, and entries for flows, in two steps so that the lock is held briefly. */
+static void flow_buffer_grow(struct Qdisc *sch, u32 wants)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+	u32 sets = flow_buffer_more_sets(b);
+
+	if (wants & FLOW_WANTS_QUEUES)
+		flow_buffer_enlarge(sch, b->named * FLOW_BUFFER_GROW, 0);
+	if (sets != b->table.sets)
+		flow_buffer_enlarge(sch, 0, sets);
 }
 
 /* Return which of the wanted additions are possible. */
@@ -395,20 +402,15 @@ static u32 flow_buffer_possible(const struct flow_buffer *b, u32 wants)
 	return wants;
 }
 
-/*
- * Let the buffer grow. The task that destroys the qdisc holds RTNL and waits for us, so
- * we do not wait for RTNL.
- */
+/* Let the buffer grow. */
 static void flow_buffer_work(struct work_struct *work)
 {
 	struct flow_buffer *b = container_of(to_delayed_work(work), struct flow_buffer, work);
 	struct Qdisc *sch = b->queue.link.sch;
 	u32 wants;
 
-	if (!rtnl_trylock()) {
-		schedule_delayed_work(&b->work, 1);
+	if (!aqm_rtnl_trylock(&b->work))
 		return;
-	}
 	wants = flow_buffer_possible(b, READ_ONCE(b->wants));
 	WRITE_ONCE(b->wants, 0);
 	if (!READ_ONCE(b->rounds.queues))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What <aqm/flow_table.h> does for a flow that has no queue, or no entry. */
+#include <linux/kernel.h>
 #include <linux/minmax.h>
 #include <linux/prefetch.h>
 #include <linux/string.h>
@@ -35,7 +36,7 @@ void flow_table_reset(struct flow_table *ft)
 /* Return the number of the first entry of the set that a tag names. */
 static u32 flow_table_first(const struct flow_table *ft, u32 tag)
 {
-	return (u32)((u64)tag * ft->sets >> 32) * FLOW_WAYS;
+	return reciprocal_scale(tag, ft->sets) * FLOW_WAYS;
 }
 
 static void flow_table_put(struct flow_table *ft, u32 entry, u32 tag, u32 value)
@@ -150,7 +151,7 @@ static bool flow_table_is_owned(const struct flow_table *ft, const struct flow_q
  */
 static u32 flow_table_next(const struct flow_table *ft, const struct flow_rounds *fr, u32 tag)
 {
-	u32 i, first = (u32)((u64)tag * (ft->named / FLOW_WAYS) >> 32) * FLOW_WAYS;
+	u32 i, first = reciprocal_scale(tag, ft->named / FLOW_WAYS) * FLOW_WAYS;
 	const struct flow_queue *fq;
 
 	if (likely(!ft->fresh) || ft->named < FLOW_WAYS)
@@ -235,7 +236,7 @@ u32 flow_table_search(struct flow_table *ft, struct flow_rounds *fr, u32 tag)
 	u32 now = ft->half_life ? *ft->half_life << FLOW_LEVEL_BITS : 0;
 	u32 home, first = flow_table_first(ft, tag);
 	const struct flow_set *set = &ft->set[first / FLOW_WAYS];
-	struct flow_queue *named = flow_rounds_queue(fr, (u64)tag * ft->named >> 32);
+	struct flow_queue *named = flow_rounds_queue(fr, reciprocal_scale(tag, ft->named));
 	u32 above, any, rank, number, way;
 
 	tag += !tag;
@@ -248,19 +249,21 @@ u32 flow_table_search(struct flow_table *ft, struct flow_rounds *fr, u32 tag)
 	if (way < FLOW_WAYS) {
 		above = flow_level_above(set->value[way], now);
 		ft->recalled += !!above;
-		return flow_table_claim(ft, fr, first + way, tag, above);
+	} else {
+		rank = flow_set_lowest(set, home, now, &any);
+		way = rank % FLOW_WAYS;
+		above = rank / FLOW_WAYS;
+		/* Nothing is lower than a level of 0. */
+		if (above && any & FLOW_HAS_QUEUE) {
+			number = flow_table_replace(ft, fr, first, tag, now, above);
+			if (number != FLOW_NONE)
+				return number;
+			if (rank == U32_MAX)
+				return flow_table_share(ft, fr, named);
+		}
+		flow_table_lose(ft, above, now >> FLOW_LEVEL_BITS);
 	}
-	rank = flow_set_lowest(set, home, now, &any);
-	/* Nothing is lower than a level of 0. */
-	if (rank >= FLOW_WAYS && any & FLOW_HAS_QUEUE) {
-		number = flow_table_replace(ft, fr, first, tag, now, rank / FLOW_WAYS);
-		if (number != FLOW_NONE)
-			return number;
-		if (rank == U32_MAX)
-			return flow_table_share(ft, fr, named);
-	}
-	flow_table_lose(ft, rank / FLOW_WAYS, now >> FLOW_LEVEL_BITS);
-	return flow_table_claim(ft, fr, first + rank % FLOW_WAYS, tag, rank / FLOW_WAYS);
+	return flow_table_claim(ft, fr, first + way, tag, above);
 }
 
 /**

@@ -3,6 +3,7 @@
 #ifndef _AQM_INTERNAL_H
 #define _AQM_INTERNAL_H
 
+#include <linux/workqueue.h>
 #include <net/netlink.h>
 #include <net/sch_generic.h>
 #include <aqm/options.h>
@@ -22,6 +23,7 @@ struct aqm_given *aqm_copy(struct Qdisc *sch);
 int aqm_apply_at(struct Qdisc *sch, struct aqm_given *given, u64 rate, bool measured);
 
 /* link_rate.c */
+bool aqm_rtnl_trylock(struct delayed_work *work);
 void link_rate_init(struct Qdisc *sch);
 u32 aqm_source(struct Qdisc *sch);
 

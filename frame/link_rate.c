@@ -179,19 +179,30 @@ static void aqm_new_link(struct Qdisc *sch, u64 speed)
 }
 
 /*
- * The rate was measured. The task that destroys the qdisc holds RTNL and waits for
- * us, so we do not wait for RTNL.
+ * Take RTNL in the work of a qdisc, or else do the work again in a jiffy.
+ *
+ * Why not wait for RTNL? The task that destroys the qdisc has RTNL, and waits for the
+ * work with cancel_delayed_work_sync(). Why not let the work outlive the qdisc? It would
+ * need a reference to the qdisc, and then the module could be unloaded only after it. The
+ * work is rare: a new rate, a larger table, a minute without packets.
  */
+bool aqm_rtnl_trylock(struct delayed_work *work)
+{
+	if (rtnl_trylock())
+		return true;
+	schedule_delayed_work(work, 1);
+	return false;
+}
+
+/* The rate was measured. */
 static void aqm_rate_work(struct work_struct *work)
 {
 	struct link_rate *lr = container_of(to_delayed_work(work),
 					    struct link_rate, work);
 	u64 rate;
 
-	if (!rtnl_trylock()) {
-		schedule_delayed_work(&lr->work, 1);
+	if (!aqm_rtnl_trylock(&lr->work))
 		return;
-	}
 	sch_tree_lock(lr->sch);
 	rate = lr->meter.rate;
 	sch_tree_unlock(lr->sch);

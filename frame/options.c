@@ -158,7 +158,7 @@ int aqm_options_dump(struct sk_buff *skb,
 	const void *param;
 	u16 i;
 
-	opts = nla_nest_start_noflag(skb, TCA_OPTIONS);
+	opts = nla_nest_start(skb, TCA_OPTIONS);
 	if (!opts)
 		return -EMSGSIZE;
 	for (i = 0; i <= set->last; i++) {

@@ -18,6 +18,11 @@
  * parents_before() first and passes its verdict through parents_report(). If it
  * drops only arrivals there is nothing to report, except for GSO packets that it
  * splits (see <aqm/split_gso.h>).
+ *
+ * Why does a child correct the counts of its parents? Nobody else can. A parent adds the
+ * length of the arrival after we return, whatever we queued of it, and its only other
+ * source is qdisc_tree_reduce_backlog(). tbf and cake call it with negative numbers, too,
+ * when they split a packet.
  */
 #include <linux/rtnetlink.h>
 #include <net/sch_generic.h>

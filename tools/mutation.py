@@ -8,7 +8,9 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import time
+import traceback
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -36,14 +38,21 @@ def run_tests(place: Path, words: list[str], cpu_s: int, wall_s: float) -> tuple
     output = place / "build" / "pytest.log"
     child = os.fork()
     if not child:
-        os.setsid()
-        os.chdir(place)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        log = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(log, 1)
-        os.dup2(log, 2)
-        resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s))
-        os._exit(int(pytest.main(["-q", "-p", "no:cacheprovider", "-n", "0", "--tb=no", *words])))
+        # An exception must not leave this branch: it would end the copy of our caller, and
+        # that would delete `place`.
+        try:
+            os.setsid()
+            os.chdir(place)
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            log = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            os.dup2(log, 1)
+            os.dup2(log, 2)
+            resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s))
+            options = ["-q", "-p", "no:cacheprovider", "-n", "0", "--tb=no"]
+            os._exit(int(pytest.main([*options, *words])))
+        except BaseException:
+            traceback.print_exc()
+            os._exit(pytest.ExitCode.INTERNAL_ERROR)
     deadline = time.monotonic() + wall_s
     while time.monotonic() < deadline:
         done, status = os.waitpid(child, os.WNOHANG)
@@ -58,12 +67,15 @@ def run_tests(place: Path, words: list[str], cpu_s: int, wall_s: float) -> tuple
 def passing(place: Path, words: list[str], wall_s: float = 3600) -> dict[str, float]:
     """Run tests once. Return the CPU seconds of each passing test by name."""
     report = place / "build" / "junit.xml"
-    run_tests(
+    report.unlink(missing_ok=True)
+    status, output = run_tests(
         place,
         [*words, "--maxfail=100000", f"--junitxml={report}", "-o", "junit_family=xunit1"],
         int(wall_s),
         wall_s,
     )
+    if not report.exists():
+        sys.exit(f"pytest ended with {status} and without a report: {words}\n{output[-2000:]}")
     found: dict[str, float] = {}
     for case in ET.parse(report).iter("testcase"):
         if not any(element.tag in ("failure", "error", "skipped") for element in case):

@@ -11,6 +11,7 @@
 #ifndef _AQM_FLOW_SPREAD_H
 #define _AQM_FLOW_SPREAD_H
 
+#include <linux/kernel.h>
 #include <linux/types.h>
 
 #define FLOW_SPREAD_STIR	0x9e3779b1U	/* odd: 2^32 over the golden ratio */
@@ -27,7 +28,7 @@ static inline u32 flow_mix(u32 hash, u32 salt)
 /* From 0 to @queues - 1; @salt is odd. */
 static inline u32 flow_spread(u32 hash, u32 salt, u32 queues)
 {
-	return (u64)flow_mix(hash, salt) * queues >> 32;
+	return reciprocal_scale(flow_mix(hash, salt), queues);
 }
 
 #endif /* _AQM_FLOW_SPREAD_H */

@@ -38,6 +38,7 @@
 
 #include <linux/bitops.h>
 #include <linux/build_bug.h>
+#include <linux/kernel.h>
 #include <linux/types.h>
 #include "flow_level.h"
 #include "flow_queues.h"
@@ -131,7 +132,7 @@ static inline void flow_table_skip(struct flow_table *ft)
  */
 static inline u32 flow_table_own(struct flow_table *ft, u32 tag)
 {
-	const struct flow_set *set = &ft->set[(u64)tag * ft->sets >> 32];
+	const struct flow_set *set = &ft->set[reciprocal_scale(tag, ft->sets)];
 	u32 way = tag % FLOW_WAYS;
 
 	flow_table_skip(ft);

@@ -125,6 +125,16 @@ static inline bool aqm_policy_is_right(const struct congestion_policy *p,
 /* Dumps */
 int aqm_dump(struct Qdisc *sch, struct sk_buff *skb);
 
+/*
+ * X_dump_stats() takes the tree lock, as in fq_codel, fq_pie, fq and cake, where it copies
+ * values that belong together. An average belongs to the time from which it decays: of two
+ * reads, the time could be later than the clock, and the average would be shown as 0. The
+ * counters have 64 bits, which 32-bit machines read in two halves. red, choke and pie need
+ * no lock, because they show separate counters of 32 bits.
+ *
+ * A long walk that no packet makes, over the bins of sfbx, is outside the lock, as in sfb.
+ */
+
 /* The first members of each qdisc's statistics. */
 struct aqm_common_stats {
 	TC_AQM_COMMON_STATS(TC_AQM_MEMBER, 0)

@@ -327,16 +327,6 @@ static inline void gentle_red_average(const struct gentle_red_params *p,
 		v->rest = 0;
 }
 
-/* As gentle_red_average(), and adapt max_p. @now is always used. */
-static inline void gentle_red_arrival(const struct gentle_red_params *p,
-				      struct gentle_red_vars *v,
-				      struct gentle_red_stats *st, u32 length,
-				      u64 now)
-{
-	gentle_red_average(p, v, length, now);
-	gentle_red_adapt(p, v, st, now);
-}
-
 /*
  * Call before the configuration changes, with the present @length of the queue. The
  * idle time so far counts with the old ptime. If ptime changes we discard the

@@ -21,6 +21,8 @@ from .targets import Target
 #: Place of the pointer to the version in a bzImage, and what is added to it.
 VERSION_AT, VERSION_BASE, VERSION_BYTES = 0x20E, 0x200, 256
 MAGIC, MAGIC_AT = b"HdrS", 0x202
+#: The same of an uncompressed image for arm64 (Documentation/arch/arm64/booting.rst).
+ARM64_MAGIC, ARM64_MAGIC_AT = b"ARM\x64", 56
 
 
 def is_image(name: str) -> bool:
@@ -41,6 +43,11 @@ def version_text(image: Path, target: Target = targets.X86) -> str:
         return found[1].decode(errors="replace").strip()
     with image.open("rb") as file:
         head = file.read(1 << 16)
+    if head[ARM64_MAGIC_AT : ARM64_MAGIC_AT + len(ARM64_MAGIC)] == ARM64_MAGIC:
+        raise LabError(
+            f"--kernel {image}: this is a kernel image for arm64, and only images for x86 can be "
+            "given by path: give the name of a kernel for arm64, such as 6.12-arm64"
+        )
     if head[MAGIC_AT : MAGIC_AT + len(MAGIC)] != MAGIC:
         raise LabError(f"--kernel {image}: this is no kernel image for x86 (bzImage)")
     at = int.from_bytes(head[VERSION_AT : VERSION_AT + 2], "little") + VERSION_BASE

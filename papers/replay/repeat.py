@@ -71,7 +71,7 @@ def table(old: Row, new: Row) -> str:
     wrong = differing(old, new)
     count = sum(1 for _ in _leaves(old["metrics"]))
     rows.append(("metrics that differ", "", f"{len(wrong)} of {count}"))
-    rows += [(path, *map(str, values)) for path, values in wrong.items()]
-    rows = [("", "stored", "now"), *rows]
+    rows += [(path, str(then), str(now)) for path, (then, now) in wrong.items()]
+    rows.insert(0, ("", "stored", "now"))
     wide, middle = (max(len(row[at]) for row in rows) for at in (0, 1))
     return "\n".join(f"{name:<{wide}}  {a:<{middle}}  {b}".rstrip() for name, a, b in rows)

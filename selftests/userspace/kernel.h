@@ -642,7 +642,7 @@ static inline int nla_put_u64_64bit(struct sk_buff *skb, int attr, u64 value,
 {
 	return nla_put_u64(skb, attr, value);
 }
-struct nlattr *nla_nest_start_noflag(struct sk_buff *skb, int attr);
+struct nlattr *nla_nest_start(struct sk_buff *skb, int attr);
 int nla_nest_end(struct sk_buff *skb, struct nlattr *nest);
 void nla_nest_cancel(struct sk_buff *skb, struct nlattr *nest);
 

@@ -739,11 +739,11 @@ int nla_put(struct sk_buff *skb, int attr, int len, const void *data)
 	return 0;
 }
 
-struct nlattr *nla_nest_start_noflag(struct sk_buff *skb, int attr)
+struct nlattr *nla_nest_start(struct sk_buff *skb, int attr)
 {
 	struct nlattr *nest = (struct nlattr *)skb->tail;
 
-	return nla_put(skb, attr, 0, NULL) ? NULL : nest;
+	return nla_put(skb, attr | NLA_F_NESTED, 0, NULL) ? NULL : nest;
 }
 
 int nla_nest_end(struct sk_buff *skb, struct nlattr *nest)

@@ -1192,14 +1192,12 @@ static void do_again(void)
 
 	world->fail_in = 0;
 	world_most_alloc = S32_MAX;
-	opt->nla_type |= NLA_F_NESTED;
 	/* A copy does not know a speed that the device forgot, or a measured rate. */
 	if (world->forgot || world->measured)
 		goto free;
 	if (world_ops->init(sch, opt, &extack))
 		userspace_violation("what is dumped is refused: %s",
 				    extack._msg ?: "without a word");
-	opt->nla_type &= ~NLA_F_NESTED;
 	two = dump(sch);
 	if (one->len != two->len || memcmp(one->data, two->data, one->len))
 		userspace_violation("what is dumped sets up something else");

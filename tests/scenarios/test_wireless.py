@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import random
 import statistics
 from collections import Counter
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 
 import pytest
@@ -46,7 +45,7 @@ def bursts(sent: list[bytes], got: list[bytes]) -> list[int]:
         if one == coming:
             coming = next(left, b"")
     assert coming == b"", "a packet arrived that was not sent"
-    return [len([*group]) for is_lost, group in itertools.groupby(lost) if is_lost]
+    return [len([*group]) for is_lost, group in groupby(lost) if is_lost]
 
 
 @pytest.mark.parametrize(
@@ -134,7 +133,7 @@ def test_a_radio_has_the_mean_the_range_and_the_fades_that_were_asked_for() -> N
     assert max(steps) <= 4**0.25 * 1.001
     assert min(steps) >= 4**-0.25 / 1.001
     faded = Radio(fades=0.1, fade_ms=100).trace(random.Random(2), 30e6, 600).pieces
-    runs = [(gone, len([*group])) for gone, group in itertools.groupby(not p.bytes for p in faded)]
+    runs = [(gone, len([*group])) for gone, group in groupby(not p.bytes for p in faded)]
     lengths = [length * STEP_MS for gone, length in runs if gone]
     assert sum(lengths) / 600e3 == pytest.approx(0.1, rel=0.15)
     assert statistics.mean(lengths) == pytest.approx(100, rel=0.15)

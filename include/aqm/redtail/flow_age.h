@@ -178,7 +178,7 @@ flow_age_see(struct flow_age_table *t, struct flow_age_stats *st,
 	     const struct flow_key *key, u32 hash, u32 packets, u64 now,
 	     u64 tau)
 {
-	u32 nr = ((u64)hash * t->sets) >> 32;
+	u32 nr = reciprocal_scale(hash, t->sets);
 	struct flow_age *fa, *slots = &t->slots[(size_t)FLOW_AGE_WAYS * nr];
 	u64 order = t->orders[nr] ^ FLOW_AGE_IN_ORDER;
 	u32 at;

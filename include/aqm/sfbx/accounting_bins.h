@@ -32,6 +32,7 @@
 #ifndef _AQM_ACCOUNTING_BINS_H
 #define _AQM_ACCOUNTING_BINS_H
 
+#include <linux/compiler.h>
 #include <linux/kernel.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
@@ -66,6 +67,9 @@ struct accounting_params {
  * @step_at: no step before this time, ns
  * @qlen: queued packets
  * @p: Q0.32
+ *
+ * A dump reads @qlen and @p without the lock. With WRITE_ONCE() of @qlen, which each
+ * packet changes 8 times, a packet takes 2 % more instructions.
  */
 struct accounting_bin {
 	u64	step_at;
@@ -133,7 +137,7 @@ accounting_find(const struct accounting_params *p, const struct accounting_bins 
 
 	for (level = 0; level < p->levels; level++) {
 		number = flow_mix(number, salt);
-		flow.bins[level] = level * p->bins + ((u64)number * p->bins >> 32);
+		flow.bins[level] = level * p->bins + reciprocal_scale(number, p->bins);
 	}
 	return flow;
 }
@@ -145,7 +149,7 @@ static inline void accounting_rise(const struct accounting_params *p,
 {
 	if (bin->p == U32_MAX || now < bin->step_at)
 		return;
-	bin->p += min_t(u32, p->up, U32_MAX - bin->p);
+	WRITE_ONCE(bin->p, bin->p + min_t(u32, p->up, U32_MAX - bin->p));
 	bin->step_at = now + p->freeze;
 	v->rises++;
 }
@@ -157,7 +161,7 @@ static inline void accounting_fall(const struct accounting_params *p,
 {
 	if (!bin->p || now < bin->step_at)
 		return;
-	bin->p -= min_t(u32, p->down, bin->p);
+	WRITE_ONCE(bin->p, bin->p - min_t(u32, p->down, bin->p));
 	bin->step_at = now + p->freeze;
 	v->falls++;
 }
@@ -282,7 +286,7 @@ static inline void accounting_next(const struct accounting_params *p,
 	v->salts[v->epoch & 1] = salt | 1;
 	memset(accounting_set(p, v, v->epoch), 0,
 	       accounting_size(p->bins, p->levels) / 2);
-	v->epoch++;
+	WRITE_ONCE(v->epoch, v->epoch + 1);
 }
 
 /*
@@ -332,21 +336,27 @@ struct accounting_summary {
 	u32	false_alarm;
 };
 
+/*
+ * Summarize up to 65536 bins, without the lock: packets may pass meanwhile. The bins
+ * themselves must stay.
+ */
 static inline struct accounting_summary
 accounting_summarize(const struct accounting_params *p, const struct accounting_bins *v)
 {
-	const struct accounting_bin *warm = accounting_set(p, v, v->epoch + 1);
-	const struct accounting_bin *set = accounting_set(p, v, v->epoch);
+	u32 level, i, polluted, prob, epoch = READ_ONCE(v->epoch);
+	const struct accounting_bin *warm = accounting_set(p, v, epoch + 1);
+	const struct accounting_bin *set = accounting_set(p, v, epoch);
 	struct accounting_summary sum = { .false_alarm = U32_MAX };
-	u32 level, i, polluted;
 
 	for (level = 0; level < p->levels; level++) {
 		polluted = 0;
 		for (i = 0; i < p->bins; i++, set++, warm++) {
-			sum.used += !!set->qlen;
-			polluted += set->p == U32_MAX;
-			sum.warmed += warm->p == U32_MAX;
-			sum.highest = max(sum.highest, set->p);
+			prob = READ_ONCE(set->p);
+			/* A packet may pass: one bin more or less. */
+			sum.used += !!data_race(set->qlen);
+			polluted += prob == U32_MAX;
+			sum.warmed += READ_ONCE(warm->p) == U32_MAX;
+			sum.highest = max(sum.highest, prob);
 		}
 		sum.polluted += polluted;
 		sum.false_alarm = div_u64((u64)sum.false_alarm * polluted, p->bins);

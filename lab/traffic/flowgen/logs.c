@@ -21,9 +21,10 @@ static const char ends_columns[] = ENDS_FLOW ENDS_TCP "error";
  * first loss. Windows are in segments of mss bytes. With several connections of a flow one after
  * the other, each begins again.
  */
-static const char tcp_columns[] =
-	"time_s,flow,state,cwnd,ssthresh,mss,srtt_ms,rttvar_ms,rto_ms,pacing_mbps,delivered,"
-	"delivered_ce,retransmits,unacked,lost";
+#define TCP_STATE	"time_s,flow,state,cwnd,ssthresh,mss,srtt_ms,rttvar_ms,rto_ms,pacing_mbps,"
+#define TCP_SEGMENTS	"delivered,delivered_ce,retransmits,unacked,lost"
+
+static const char tcp_columns[] = TCP_STATE TCP_SEGMENTS;
 
 #define INFINITE_SSTHRESH	0x7fffffff
 #define ESTABLISHED		1	/* <netinet/tcp.h> has it, but clashes with <linux/tcp.h> */

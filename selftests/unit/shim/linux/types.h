@@ -39,6 +39,7 @@ typedef __s64 s64;
 #define noinline	__attribute__((__noinline__))
 
 #define READ_ONCE(x)	(*(const volatile typeof(x) *)&(x))
+#define data_race(x)	(x)
 #define WRITE_ONCE(x, v) (*(volatile typeof(x) *)&(x) = (v))
 
 #define container_of(ptr, type, member) \
