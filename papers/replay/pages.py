@@ -23,7 +23,7 @@ from .page_model import PageModel
 from .paper import PAPERS
 
 #: Papers that are our own questions.
-QUESTIONS = ("buffers", "dropcut", "mixed", "today")
+QUESTIONS = ("buffers", "dropcut", "memory", "mixed", "today")
 TEMPLATES = Path(__file__).with_name("templates")
 
 
