@@ -57,6 +57,8 @@ class Judgement:
             if self.plain[claim.id].seeds > LEAST_SEEDS
             and self.plain[claim.id].verdict != Decision.INCONCLUSIVE
             and self._judged(claim, LEAST_SEEDS).verdict == Decision.INCONCLUSIVE
+            # When rows run again, the number of seeds is known.
+            and any(row["made"]["edition"] == 1 for row in self.plain[claim.id].cells)
         ]
 
     def _verdict(self, claim: Claim) -> ClaimVerdict:
