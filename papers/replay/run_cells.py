@@ -8,6 +8,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from aqmlab.compare import forks, sweep, sweep_job
@@ -16,7 +17,7 @@ from aqmlab.report import html_report, load_runs
 from aqmlab.run.execute import EDITION
 from labkit.paths import BUNDLE, OUT
 
-from . import choice, claims, ledger, repeat, rows, search, store, time_plots
+from . import choice, claims, elsewhere, ledger, repeat, rows, search, store, time_plots
 from .paper import OWN, Cell, Paper, load, names
 from .row import Row
 
@@ -111,6 +112,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--repeat", metavar="CELL", help="only this row, to see whether it is equal"
     )
+    parser.add_argument(
+        "--kernel", metavar="NAME", help="store nothing; compare the verdicts on this kernel"
+    )
     choice.add_options(parser)
     args = parser.parse_args(argv)
     if BUNDLE and not args.quick:
@@ -131,6 +135,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if args.repeat:
             return _repeat(args)
+        if args.kernel:
+            return _elsewhere(args)
         for profile in (asked,) if asked else profiles[:1] if own_alone else profiles:
             failed += _replay(args, load(args.name, quick=args.quick, profile=profile))
     except KeyboardInterrupt:
@@ -168,6 +174,26 @@ def _repeat(args: argparse.Namespace) -> int:
         return 1
     print(repeat.table(old, new[0]))
     return 0 if repeat.equal(old, new[0]) else 1
+
+
+def _elsewhere(args: argparse.Namespace) -> int:
+    """Judge the claims on another kernel, but for searches. Exit status: 1 when a run failed."""
+    paper = load(args.name)
+    for_ = [claim for claim in claims.load(paper.directory) if claim.id in (args.claims or ())]
+    cells = {
+        cell.name: replace(cell, words=(*cell.words, "--kernel", args.kernel))
+        for cell in paper.cells()
+        if not cell.experiment.search and choice.selects(args, for_, cell)
+    }
+    there = argparse.Namespace(
+        **vars(args) | {"out": args.out / f"{paper.name}-{args.kernel}", "quick": True}
+    )
+    made: list[Row] = []
+    failed = _runs(
+        there, cells, lambda name: made.append(row_of(paper, cells[name], there.out / name))
+    )
+    print(elsewhere.table(paper, made))
+    return 1 if failed else 0
 
 
 def _replay(args: argparse.Namespace, paper: Paper) -> list[Path]:
