@@ -132,7 +132,7 @@ def test_claim_says_whether_its_bounds_are_younger_than_its_runs(name: str) -> N
 #: seeds until a claim is decided make it decide too often.
 RAISED_LATER = {
     "ahammed2010": {"many-blue-more"},
-    "buffers": {"share", "paced", "reno"},
+    "buffers": {"paced", "reno"},
     "today": {"sparse-timeouts"},
 }
 
