@@ -6,6 +6,7 @@ The row changes every day. Set ROWS_SEED to the text in the test's name to repea
 
 from __future__ import annotations
 
+import copy
 import functools
 import os
 import random
@@ -18,8 +19,9 @@ from typing import Any
 import pytest
 
 from aqmlab.run.execute import EDITION
-from replay import paper, repeat, run_cells
+from replay import elsewhere, paper, repeat, run_cells
 from replay.paper import Cell, Paper
+from tests.scenarios.paper_by_hand import rewrite, verdicts
 
 SEED = os.environ.get("ROWS_SEED") or datetime.now(UTC).date().isoformat()
 #: Maximum CPU seconds of the original run.
@@ -131,3 +133,35 @@ def test_what_differs_stands_in_the_table() -> None:
 def test_a_row_that_does_not_exist_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_cells.main(["mixed", "--repeat", "share-pfio-per_flow=0.25-71"]) == 1
     assert 'no row "share-pfio-per_flow=0.25-71": did you mean' in capsys.readouterr().err
+
+
+def test_rows_of_an_earlier_edition_are_missing_only_if_they_shall_run_again(
+    made_up: Paper,
+) -> None:
+    assert not run_cells.missing(made_up)
+    rewrite(made_up, lambda row: {**row, "made": {**row["made"], "edition": 1}})
+    assert not run_cells.missing(made_up)
+    assert set(run_cells.missing(made_up, again=True)) == set(made_up.commands())
+    first = made_up.rows()[0]["cell"]
+    newest = {"edition": EDITION}
+    rewrite(
+        made_up,
+        lambda row: {**row, "made": row["made"] | (newest if row["cell"] == first else {})},
+    )
+    assert set(run_cells.missing(made_up, again=True)) == set(made_up.commands()) - {first}
+
+
+def test_another_kernel_names_the_claims_with_another_verdict(made_up: Paper) -> None:
+    """Where `bad` gets as much as `good`, it is not worse any more."""
+    rows = made_up.rows()
+    decided = [key for key, judged in verdicts(made_up).items() if judged.value]
+    assert (
+        elsewhere.table(made_up, rows) == f"same verdict: {len(decided)} claims; another verdict: 0"
+    )
+    equal = copy.deepcopy(rows)
+    for row in equal:
+        if row["discipline"] == "bad":
+            row["metrics"]["summary"]["utilization"] = 0.01 * (row["seed"] - 2) + 0.9
+    shown = elsewhere.table(made_up, equal)
+    assert re.search(r"^C2 .* confirmed .* contradicted", shown, re.M)
+    assert elsewhere.table(made_up, []) == "same verdict: 0 claims; another verdict: 0"
