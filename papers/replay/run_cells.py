@@ -106,13 +106,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--era", dest="tcp_profile", help=argparse.SUPPRESS)
     parser.add_argument("--figures", action="store_true", help="only runs for plots over time")
-    parser.add_argument(
+    alone = parser.add_mutually_exclusive_group()
+    alone.add_argument(
         "--again", action="store_true", help="also cells that an earlier edition ran"
     )
-    parser.add_argument(
-        "--repeat", metavar="CELL", help="only this row, to see whether it is equal"
-    )
-    parser.add_argument(
+    alone.add_argument("--repeat", metavar="CELL", help="only this row, to see whether it is equal")
+    alone.add_argument(
         "--kernel", metavar="NAME", help="store nothing; compare the verdicts on this kernel"
     )
     choice.add_options(parser)
@@ -178,7 +177,7 @@ def _repeat(args: argparse.Namespace) -> int:
 
 def _elsewhere(args: argparse.Namespace) -> int:
     """Judge the claims on another kernel, but for searches. Exit status: 1 when a run failed."""
-    paper = load(args.name)
+    paper = load(args.name, profile=args.tcp_profile or OWN)
     for_ = [claim for claim in claims.load(paper.directory) if claim.id in (args.claims or ())]
     cells = {
         cell.name: replace(cell, words=(*cell.words, "--kernel", args.kernel))
