@@ -40,6 +40,9 @@ CFLAGS += -DHAVE_SETNS -DHAVE_HANDLE_AT -DNEED_STRLCPY -DHAVE_LIBMNL -I$(LAB_SRC
 
 LINK = ("-static", "-Wl,--gc-sections")
 SYMBOLS = "static-syms.h"
+#: Order of tc's objects. An order that differs between hosts gives other bytes in a guest with
+#: counted instructions, because it moves tc's functions.
+ORDER = "by name"
 #: Files of ensure_iproute2() that make tc, and the directory of plugins that are compiled already.
 TC_PARTS = ("tc.a", SYMBOLS, "libnetlink.a", "libutil.a")
 READY = "plugins"
@@ -103,7 +106,7 @@ def own_plugins() -> list[Plugin]:
 def ensure_iproute2(target: Target = X86) -> Path:
     """Return the directory of iproute2's ip, and of all objects of its tc. Cached."""
     shim = files_under(LAB / "src" / "libmnl")
-    key = digest(part.encode() for part in (CONFIG, SUITE, target.compiler(), *LINK))
+    key = digest(part.encode() for part in (CONFIG, SUITE, ORDER, target.compiler(), *LINK))
     place = CACHE / "tools" / f"iproute2-{digest_files(shim, LAB, key)}"
     return built(place, lambda made: build_iproute2(made, target))
 
@@ -126,7 +129,8 @@ def build_iproute2(path: Path, target: Target) -> None:
             "CCOPTS=-O2 -ffunction-sections -fdata-sections",
         ]
         run_logged(["nice", "make", "-C", tree, f"-j{jobs()}", *words], log, "building iproute2")
-        objects = [file for file in (tree / "tc").glob("*.o") if file.name != "static-syms.o"]
+        objects = sorted((tree / "tc").glob("*.o"))  # a file system has its own order
+        objects = [file for file in objects if file.name != "static-syms.o"]
         run_logged([target.tool("ar"), "rcs", path / "tc.a", *objects], log, "keeping tc")
         for file in ("ip/ip", f"tc/{SYMBOLS}", "lib/libnetlink.a", "lib/libutil.a"):
             shutil.copy(tree / file, path)

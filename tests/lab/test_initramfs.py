@@ -35,6 +35,15 @@ def test_cpio_unpacks_what_was_packed(tmp_path: Path) -> None:
     assert (tmp_path / "proc").is_dir()
 
 
+def test_tc_is_linked_in_an_order_that_is_the_same_on_every_file_system() -> None:
+    """In a guest with counted instructions the place of a function in tc changes the bytes."""
+    archive_of_tc = guest_programs.ensure_iproute2() / "tc.a"
+    shown = subprocess.run(["ar", "t", archive_of_tc], capture_output=True, text=True, check=True)
+    objects = shown.stdout.split()
+    assert "tc.o" in objects
+    assert objects == sorted(objects)
+
+
 def test_order_of_calls_changes_no_byte_and_two_files_of_a_name_are_refused() -> None:
     other = Archive()
     other.directory("/proc")
