@@ -95,10 +95,18 @@ def test_guest_cannot_write_outside_its_directories(
 
 
 def test_busy_processor_fails_a_run() -> None:
-    assert unchanged_kernel.busy("", 1000) == {}
-    assert unchanged_kernel.busy("31.00 27.00\n", 20_000) == {"busy": 0.15}
+    stat = "cpu  100 0 150 2700 0 0 50 0 0 0\n"
+    assert unchanged_kernel.busy("", "", 1000) == {}
+    assert unchanged_kernel.busy("31.00 27.00\n", stat, 20_000) == {"busy": 0.15}
     with pytest.raises(Failure, match="busy for 75 % of the run"):
-        unchanged_kernel.busy("31.00 15.00\n", 20_000)
+        unchanged_kernel.busy("31.00 15.00\n", stat, 20_000)
+
+
+def test_idle_time_that_there_was_not_hides_no_busy_processor() -> None:
+    """16 s of ticks are busy, 1 s of them is the boot, and the kernel claims 28 s of idling."""
+    stat = "cpu  200 100 900 2800 0 150 250 0 0 0\n"
+    with pytest.raises(Failure, match="busy for 75 % of the run"):
+        unchanged_kernel.busy("31.00 28.00\n", stat, 20_000)
 
 
 @contextlib.contextmanager

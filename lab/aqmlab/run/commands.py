@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from . import guest_kernel, run_directory
-from .counters import COUNTERS, MODULE_FACTS, UPTIME, VERSIONS
+from .counters import COUNTERS, MODULE_FACTS, STAT, UPTIME, VERSIONS
 from .steps import Step
 
 EPOCH = "@EPOCH"
@@ -281,7 +281,7 @@ class Commands:
         counters = [f"{self.netns(ns)} read {path}" for ns in names for path in COUNTERS]
         here = [f"- read {path}" for path in (*VERSIONS, *MODULE_FACTS)]
         if self.there != self.directory:
-            here.append(f"- read {UPTIME}")
+            here += [f"- read {UPTIME}", f"- read {STAT}"]
         of_sample = {"netns": sample["netns"], "dev": sample["dev"]}
         return [
             self.show(self.path(run_directory.QDISC_TEXT), "-d", **of_sample),

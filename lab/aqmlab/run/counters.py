@@ -15,6 +15,8 @@ COUNTERS = ("/proc/net/dev", "/proc/net/netstat", "/proc/net/snmp", "/proc/net/s
 SOFTNET = "/proc/net/softnet_stat"
 #: Seconds since boot, and seconds that the processor was idle.
 UPTIME = "/proc/uptime"
+#: Ticks in which the processor was busy, by their cause.
+STAT = "/proc/stat"
 VERSIONS = ("/proc/sys/kernel/osrelease", "/proc/version", SOFTNET)
 
 #: Files of loaded modules; those that are built in have no initstate, and some have no version.

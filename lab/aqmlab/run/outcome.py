@@ -15,6 +15,7 @@ from . import run_directory, unchanged_kernel
 from .commands import AFTER, BEFORE, REPORT, SHOWN_JSON, TC, Commands
 from .counters import (
     COUNTERS,
+    STAT,
     UPTIME,
     VERSIONS,
     device_counters,
@@ -78,7 +79,8 @@ def _facts(
     counters = [
         {ns: _counters(shown, run.netns(ns)) for ns in namespaces} for shown in (before, after)
     ]
-    busy = unchanged_kernel.busy(after.get(("-", UPTIME), ""), run.recipe["duration_ms"])
+    uptime, stat = (after.get(("-", path), "") for path in (UPTIME, STAT))
+    busy = unchanged_kernel.busy(uptime, stat, run.recipe["duration_ms"])
     release, build, softnet = (after["-", path] for path in VERSIONS)
     qdiscs = {ns: qdisc_counters((folder / f"qdiscs-{ns}").read_text()) for ns in namespaces}
     return {
