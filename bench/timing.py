@@ -96,9 +96,8 @@ def mainline(kernel: kernels.Kernel) -> Path:
     return modules.ensure_module(kernel, folder)
 
 
-def of_tree(kernel: kernels.Kernel, tree: Path) -> Path:
-    """Build the disciplines of another checkout, and return the modules' directory."""
-    folder = FOLDER / "other"
+def copy_of(tree: Path, folder: Path) -> None:
+    """Copy the sources of a checkout's disciplines to a folder."""
     shutil.rmtree(folder, ignore_errors=True)
     for part in ("include", "frame"):
         if (tree / part).exists():
@@ -109,6 +108,12 @@ def of_tree(kernel: kernels.Kernel, tree: Path) -> Path:
     kbuild = (folder / "Kbuild").read_text()
     # The test modules of a checkout are not copied.
     (folder / "Kbuild").write_text(re.sub(r"^obj-m.*/.*$", "", kbuild, flags=re.MULTILINE))
+
+
+def of_tree(kernel: kernels.Kernel, tree: Path) -> Path:
+    """Build the disciplines of another checkout, and return the modules' directory."""
+    folder = FOLDER / "other"
+    copy_of(tree, folder)
     return modules.ensure_module(kernel, folder)
 
 
@@ -163,7 +168,7 @@ def script(cells: Sequence[BenchCell], built: Path, other: Path | None) -> str:
             ours = [cell.qdisc for cell in cells if cell.qdisc in all_metadata()]
             load = [f"modprobe -r sch_{kind} 2>/dev/null" for kind in dict.fromkeys(ours)]
             if name:
-                load += [f"insmod {path}" for path in _in_order(name, ours)]
+                load += [f"insmod {path}" for path in in_order(name, ours)]
             lines += load
             for cell in cells[:: -1 if number % 2 else 1]:
                 lines += [
@@ -174,11 +179,11 @@ def script(cells: Sequence[BenchCell], built: Path, other: Path | None) -> str:
                     "tc qdisc del dev g0 root 2> /dev/null",
                 ]
             if name:
-                lines += [f"rmmod {path}" for path in reversed(_in_order(name, ours))]
+                lines += [f"rmmod {path}" for path in reversed(in_order(name, ours))]
     return "\n".join([*lines, "true", ""])
 
 
-def _in_order(folder: Path, kinds: Iterable[str]) -> list[Path]:
+def in_order(folder: Path, kinds: Iterable[str]) -> list[Path]:
     """Return the modules of kinds. The frame, if there is one, comes first: all need it."""
     names = ["aqm", *dict.fromkeys(kinds)]
     return [path for name in names if (path := folder / f"sch_{name}.ko").exists()]

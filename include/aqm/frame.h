@@ -207,9 +207,8 @@ static inline int filter_class(struct sk_buff *skb, struct Qdisc *sch, u32 class
 	const struct tcf_proto *filters = rcu_dereference_bh(aqm_queue(sch)->filters);
 	struct filter_verdict answer;
 
-	*minor = sch->handle && TC_H_MAJ(skb->priority) == sch->handle ?
-		 TC_H_MIN(skb->priority) : 0;
-	if (*minor && *minor <= classes)
+	*minor = skb->priority ^ sch->handle;	/* 1 to @classes only with our major */
+	if (unlikely(*minor - 1 < classes) && sch->handle)
 		return 0;
 	*minor = 0;
 	if (likely(!filters))

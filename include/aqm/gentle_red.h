@@ -222,7 +222,7 @@ static inline void gentle_red_change(struct gentle_red_vars *v,
 /* Return x 2^-32 factor, rounded down. */
 static inline u64 gentle_red_scale(u64 x, u32 factor)
 {
-	return mul_u64_u64_shr(x, (u64)factor << 32, 64);
+	return mul_u64_u32_shr(x, factor, 32);
 }
 
 /* Return avg + w (length - avg), rounded towards 0; w > 0. */

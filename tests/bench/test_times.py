@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench import figures, times, timing
+from bench import figures, holds, times, timing
 from bench.instructions import BenchCell
 
 
@@ -93,3 +93,9 @@ def test_the_page_has_the_table() -> None:
     assert figures.BEGIN.format("time") in page
     if stored["time"]:
         assert times.time_table(stored) in page
+
+
+def test_a_hold_is_cycles_by_the_frequency_of_the_counter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(holds, "hertz", lambda: 2.0)
+    text = "booted\nholds tdrr 1024 4000 20000\nholds qsdrr 4096\n"
+    assert list(holds.holds(text)) == [("tdrr", 1024, [2.0, 10.0]), ("qsdrr", 4096, [])]

@@ -79,19 +79,18 @@ static noinline struct ip_class ip_class_any(const struct sk_buff *skb)
 /* Read the protocol and the DSCP of a packet. A tunnel counts by its outer header. */
 static inline struct ip_class ip_class(const struct sk_buff *skb)
 {
-	int left = skb_headlen(skb) - skb_network_offset(skb);
+	int left = skb_tail_pointer(skb) - skb_network_header(skb);
 	__be16 proto = skb->protocol;
 	struct ip_class class;
 
-	if ((proto != htons(ETH_P_IP) && proto != htons(ETH_P_IPV6)) ||
-	    left < IP_CLASS_BYTES)
+	if (unlikely(left < IP_CLASS_BYTES))
+		return ip_class_any(skb);
+	if (likely(proto == htons(ETH_P_IP)))
+		return ip_class_header(htons(ETH_P_IP), skb_network_header(skb));
+	if (proto != htons(ETH_P_IPV6))
 		return ip_class_any(skb);
 	class = ip_class_header(proto, skb_network_header(skb));
-	if (likely(class.protocol == IPPROTO_TCP))
-		return class;
-	if (ip_class_is_extension(class.protocol))
-		return ip_class_any(skb);
-	return class;
+	return ip_class_is_extension(class.protocol) ? ip_class_any(skb) : class;
 }
 
 #endif /* _AQM_IP_CLASS_H */
