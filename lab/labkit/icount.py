@@ -18,9 +18,10 @@ from __future__ import annotations
 import functools
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
-from . import bundle, cross, images, initramfs, modules, process, targets
+from . import bundle, cross, image_files, images, initramfs, modules, process, targets
 from .errors import LabError, need
 from .job import job_directory, parse_size
 from .kernels import Kernel
@@ -51,7 +52,7 @@ LEAST_MEMORY = 1 << 30
 #: Start of the guest's clock; the same moment as uml.START.
 START = "2027-01-15T08:00:00"
 
-MEMORY, INITRD = "memory", "initrd"
+MEMORY, INITRD, IMAGE = "memory", "initrd", "image"
 
 
 @functools.cache
@@ -113,7 +114,7 @@ def check(request: Request) -> None:
         )
     if request.nics:
         raise LabError(f"--nics: {how} has no devices, because they would bring in the host's time")
-    if BUNDLE and targets.of_kernel(request.kernel) != X86:
+    if BUNDLE and images.target_of(request.kernel) != X86:
         raise LabError(
             f"--kernel {request.kernel}: this package has programs for x86-64 only; use a checkout"
         )
@@ -131,7 +132,7 @@ def shared(number: int) -> str:
 def command_line(kernel: Kernel, request: Request) -> list[str]:
     """Return the command line of QEMU."""
     size = parse_size(request.memory)
-    target = targets.of_kernel(kernel.name)
+    target = targets.of_architecture(kernel.arch)
     own = f"memmap={WINDOW_BYTES:#x}${WINDOW:#x}"
     words = [
         f"console={target.console}",
@@ -197,14 +198,16 @@ def collect(request: Request, job: Path, place: int) -> None:
 def run(request: Request, capture: bool) -> Result:
     """Boot a kernel for REQUEST and follow it to its end."""
     kernel = images.ensure(request.kernel)
-    target = targets.of_kernel(kernel.name)
+    target = targets.of_architecture(kernel.arch)
     more: list[Path] = []
     if target == X86:
         extras, helpers = bundle.programs() or (modules.ensure_extras(), modules.ensure_helpers())
         init = helpers / "init"
     else:
         extras, init = cross.ensure_programs(target)
-        more, helpers = cross.ensure_modules(kernel), modules.ensure_helpers()
+        # Our modules need headers, which come with Debian's packages only.
+        more = [] if images.is_image(request.kernel) else cross.ensure_modules(kernel)
+        helpers = modules.ensure_helpers()
     base = initramfs.ensure_base(kernel, extras, init, more)
     leash = helpers / "leash.so"  # a wheel has none
     values = facts(request, kernel) | {"qemu": qemu_version(target)}
@@ -214,8 +217,9 @@ def run(request: Request, capture: bool) -> Result:
         files = {path: source.read_bytes() for path, source in request.inputs.items()}
         files[f"{JOB_IN_GUEST}/orders"] = (job / "orders").read_bytes()
         initramfs.write(job / INITRD, base, files)
+        plain = image_files.to_boot(kernel.image, job / IMAGE)
         result = process.supervise(
-            command_line(kernel, request),
+            command_line(replace(kernel, image=plain), request),
             job,
             request,
             {"LD_PRELOAD": str(leash)} if leash.exists() else {},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Find kernels that somebody else has built: Debian's for clouds, by name, or any vmlinuz.
+"""Find kernels that somebody else has built: Debian's for clouds, by name, or any image.
 
 A guest of labkit/icount.py needs the image and the modules, and no headers.
 """
@@ -10,48 +10,17 @@ import re
 import shutil
 from pathlib import Path
 
-from . import fetch, headers, records, stock, targets
+from . import fetch, headers, image_files, records, stock, targets
 from .cache import built, digest, file_digest, mark
 from .errors import LabError, say
 from .headers import Headers
 from .kernels import Kernel
 from .paths import CACHE
-from .targets import Target
-
-#: Place of the pointer to the version in a bzImage, and what is added to it.
-VERSION_AT, VERSION_BASE, VERSION_BYTES = 0x20E, 0x200, 256
-MAGIC, MAGIC_AT = b"HdrS", 0x202
-#: The same of an uncompressed image for arm64 (Documentation/arch/arm64/booting.rst).
-ARM64_MAGIC, ARM64_MAGIC_AT = b"ARM\x64", 56
 
 
 def is_image(name: str) -> bool:
     """Return whether NAME of a kernel is the path of an image, and not a version or a tree."""
     return "/" in name and Path(name).is_file()
-
-
-#: What a kernel prints first. An image for arm64 is not compressed.
-BANNER = re.compile(rb"Linux version (\S+ \([^\0]*)")
-
-
-def version_text(image: Path, target: Target = targets.X86) -> str:
-    """Return what a kernel image says of itself; its first word is the release."""
-    if target == targets.ARM64:
-        found = BANNER.search(image.read_bytes())
-        if not found:
-            raise LabError(f"{image} is no uncompressed kernel image for arm64")
-        return found[1].decode(errors="replace").strip()
-    with image.open("rb") as file:
-        head = file.read(1 << 16)
-    if head[ARM64_MAGIC_AT : ARM64_MAGIC_AT + len(ARM64_MAGIC)] == ARM64_MAGIC:
-        raise LabError(
-            f"--kernel {image}: this is a kernel image for arm64, and only images for x86 can be "
-            "given by path: give the name of a kernel for arm64, such as 6.12-arm64"
-        )
-    if head[MAGIC_AT : MAGIC_AT + len(MAGIC)] != MAGIC:
-        raise LabError(f"--kernel {image}: this is no kernel image for x86 (bzImage)")
-    at = int.from_bytes(head[VERSION_AT : VERSION_AT + 2], "little") + VERSION_BASE
-    return head[at : at + VERSION_BYTES].partition(b"\0")[0].decode(errors="replace")
 
 
 def module_directories(image: Path, release: str) -> list[Path]:
@@ -64,7 +33,8 @@ def module_directories(image: Path, release: str) -> list[Path]:
 def of_file(name: str) -> Kernel:
     """Return the kernel of an image file, with its modules. Raises LabError without them."""
     image = Path(name)
-    release = version_text(image).split()[0]
+    target, text, _ = image_files.read(image)
+    release = text.split()[0]
     places = module_directories(image, release)
     modules = next((path for path in places if (path / "kernel").is_dir()), None)
     if modules is None:
@@ -78,7 +48,7 @@ def of_file(name: str) -> Kernel:
         for path in sorted(modules.rglob("*.ko*"))
     )
     key = f"file-{digest([file_digest(image).encode(), stamps.encode()])}"
-    return Kernel(release, "stock", key, image.parent, release, image, modules, "x86")
+    return Kernel(release, "stock", key, image.parent, release, image, modules, target.arch)
 
 
 def fetch_image(name: str, target: Path) -> None:
@@ -117,13 +87,12 @@ def of_debian(name: str) -> Kernel:
         fetch_image(name, place)
         mark(place)
 
-    target = targets.of_kernel(name)
     place = built(CACHE / "stock" / f"{name}-cloud", make)
     images = [*place.glob("boot/vmlinuz-*"), *place.glob("usr/lib/modules/*/vmlinuz")]
     if len(images) != 1:
         raise LabError(f"the packages of Linux {name} have {len(images)} images; remove {place}")
     (image,) = images
-    text = version_text(image, target)
+    target, text, _ = image_files.read(image)
     release = text.split()[0]
     version = re.search(r"Debian (\d\S*)", text)
     modules = next(path for path in place.glob(f"**/lib/modules/{release}") if path.is_dir())
@@ -132,6 +101,11 @@ def of_debian(name: str) -> Kernel:
     return Kernel(
         name, "stock", re.sub(r"[^\w.+~-]", "_", key), path, release, image, modules, target.arch
     )
+
+
+def target_of(name: str) -> targets.Target:
+    """Return the architecture of a kernel, by its name or by the header of its image file."""
+    return image_files.read(Path(name))[0] if is_image(name) else targets.of_kernel(name)
 
 
 def ensure(name: str) -> Kernel:

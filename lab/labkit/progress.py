@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -11,6 +12,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from .errors import LabError, say
+
+#: A compiler's or make's complaint; how many of them, and of a log's last lines, are shown.
+ERROR = re.compile(r"\b(fatal )?error: |undefined reference")
+MOST_ERRORS, LAST = 5, 25
 
 
 def run_logged(
@@ -25,7 +30,7 @@ def run_logged(
 ) -> None:
     """Run COMMAND with output to LOG. Show progress in EXPECTED lines that begin with COUNTS.
 
-    VARIABLES are added to its environment. Raises LabError with the log's end if it fails.
+    VARIABLES are added to its environment. Raises LabError with its errors and the log's end.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     progress = Progress(what, expected)
@@ -53,8 +58,17 @@ def run_logged(
         status = process.wait()
     progress.close()
     if status:
-        tail = "\n".join(log.read_text(errors="replace").splitlines()[-25:])
-        raise LabError(f"{what} failed (status {status}); the end of {log}:\n{tail}")
+        lines = log.read_text(errors="replace").splitlines()
+        raise LabError(f"{what} failed (status {status}); {log} says:\n{important(lines)}")
+
+
+def important(lines: Sequence[str]) -> str:
+    """Return the errors among LINES of a log, and its end.
+
+    Jobs of make go on after an error of another one, so the error may be far from the end.
+    """
+    early = [line for line in lines[:-LAST] if ERROR.search(line)][:MOST_ERRORS]
+    return "\n".join([*early, *(["..."] if early else []), *lines[-LAST:]])
 
 
 class Progress:

@@ -89,8 +89,13 @@ ARM64 = Target(
 
 
 def of_kernel(name: str) -> Target:
-    """Return the architecture of a kernel by its name."""
+    """Return the architecture of one of Debian's kernels by its name."""
     return ARM64 if name.endswith(ARM64_SUFFIX) else X86
+
+
+def of_architecture(arch: str) -> Target:
+    """Return the architecture by the kernel's name for it, such as arm64."""
+    return next(target for target in (X86, ARM64) if target.arch == arch)
 
 
 def version_of(name: str) -> str:

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import records
-from .cache import digest
+from .cache import digest, file_digest
 from .errors import LabError, say
 from .sources import Source
 
@@ -139,7 +139,9 @@ def describe(name: str) -> str:
 
 
 def label(name: str) -> str:
-    """Return a short name of a kernel for tables: a version, or a tree's directory and state."""
+    """Return a short name of a kernel for tables: a version, or a file or tree and its state."""
+    if is_tree(name) and Path(name).is_file():
+        return f"{Path(name).name} {file_digest(Path(name))[:8]}"
     return f"{Path(name).name} {describe(name)}" if is_tree(name) else name
 
 

@@ -17,6 +17,7 @@ from labkit import cache, fetch, job, kernels, modules, onecpu, paths, qemu, uml
 from labkit.cache import digest
 from labkit.errors import LabError
 from labkit.orders import Orders
+from labkit.progress import run_logged
 from labkit.request import Request, Result
 from labkit.sources import Source
 
@@ -461,3 +462,15 @@ def test_only_a_breakpoint_before_the_first_process_causes_a_second_boot(
     monkeypatch.setattr(qemu, "kvm_works", lambda: kvm)
     assert qemu.run(Request(command=["true"], engine="qemu"), capture=True).status == status
     assert len(booted) == boots
+
+
+def test_failed_build_shows_an_error_that_is_far_from_the_end(tmp_path: Path) -> None:
+    """One of make's jobs fails; the others go on for a while."""
+    script = "echo 'a.c:7:8: error: expected ;'; seq 100 199; exit 2"
+    with pytest.raises(LabError) as caught:
+        run_logged(["sh", "-c", script], tmp_path / "log", "building a")
+    shown = str(caught.value).splitlines()
+    assert shown[0].startswith("building a failed (status 2)")
+    assert shown[1] == "a.c:7:8: error: expected ;"
+    assert shown[-1] == "199"
+    assert len(shown) < 40

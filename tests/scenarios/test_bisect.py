@@ -102,6 +102,38 @@ def test_bisect_finds_the_planted_commit_and_leaves_the_tree_alone(
     assert not list((tree / ".git").glob("BISECT*"))
 
 
+def test_ends_that_contradict_the_limit_are_refused_before_any_step(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The delay is 0.5 ms in c0 and c10, and 5 ms in the last commit."""
+    monkeypatch.setattr(bisect, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(bisect, "judge", judged)
+    for limit, bad, said in (
+        ("0.1", "master", "c0 is bad by this limit"),
+        ("6", "master", "master is good by this limit"),
+        ("2", "c10", "c10 is good by this limit"),
+    ):
+        words = ["--good", "c0", "--bad", bad, "--below", limit, "dumbbell"]
+        given = ["--kernel", str(tree), "--metric", "probe.delay_ms.p99", *words]
+        assert bisect.main(given) == 2
+        told = capsys.readouterr()
+        assert said in told.err
+        assert "left to test" not in told.out
+
+
+def test_commits_that_do_not_build_before_the_planted_one_are_all_named(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bisect, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(bisect, "judge", judged)
+    monkeypatch.setattr(sys.modules[__name__], "UNBUILDABLE", (9, 10))
+    assert bisect.main(asked(tree, "--good", "c0", "--bad", "master", "dumbbell")) == 2
+    told = capsys.readouterr()
+    assert "left to test" in told.out
+    for number in (9, 10, PLANTED):
+        assert git(tree, "rev-parse", f"c{number}").strip() in told.err
+
+
 def test_a_metric_is_a_path_of_result_json() -> None:
     result = {
         "digest": "x",

@@ -262,7 +262,7 @@ def test_long_names_are_cut_and_still_differ() -> None:
         (["--kernel", "7.33"], "no kernel '7.33'; nearest: 7.3"),
         (["--engine", "qmu"], "nearest: qemu"),
         (["--flavour", "kazan"], "nearest: kasan"),
-        (["--engine", "qemu", "--qdisc", "tdrr"], "boots x86 kernels with their own modules only"),
+        (["--engine", "qemu", "--qdisc", "tdrr"], "boots this kernel with its own modules only"),
         (["--out", "/proc/x"], "--out /proc/x: No such file or directory"),
     ],
 )

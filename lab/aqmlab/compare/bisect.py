@@ -25,6 +25,8 @@ from labkit.paths import CACHE
 from labkit.usage import Parser
 
 GOOD, BAD, SKIP, WRONG = 0, 1, 125, 2
+#: What git says of the commits that are left, before each step.
+LEFT = re.compile(r"\d+ revisions? left to test.*\)")
 #: Parts of result.json whose names a metric may leave out.
 PREFIXES = ("", "summary.", "groups.")
 
@@ -122,7 +124,10 @@ def git_top(folder: str) -> str:
 
 
 def bisect(args: argparse.Namespace, tree: str) -> int:
-    """Bisect a clone of a tree, and print the first bad commit. Return 0. Raises UserError."""
+    """Bisect a clone of a tree, and print the first bad commit. Return 0. Raises UserError.
+
+    Both ends are judged first, because with a wrong limit any commit would seem to be the first.
+    """
     top = Path(git_top(tree))
     commits = [
         git(Path(tree), "rev-parse", f"{commit}^{{commit}}").strip()
@@ -134,12 +139,19 @@ def bisect(args: argparse.Namespace, tree: str) -> int:
         git(top, "clone", "--quiet", "--shared", "--no-checkout", ".", str(clone))
     git(clone, "fetch", "--quiet", "--tags", str(top))
     subprocess.run(["git", "-C", clone, "bisect", "reset"], capture_output=True, check=False)
-    git(clone, "checkout", "--quiet", "--force", "--detach", commits[0])
-    git(clone, "bisect", "start", *commits)
     words = {GOOD: "good", BAD: "bad", SKIP: "skip"}
-    said = ""
     place = clone / Path(tree).relative_to(top)
+    for commit, name, wrong in zip(commits, (args.bad, args.good), (GOOD, BAD), strict=True):
+        git(clone, "checkout", "--quiet", "--force", "--detach", commit)
+        if judge(args, str(place)) == wrong:
+            raise UserError(
+                f"{name} is {words[wrong]} by this limit: give another --below or --above, or "
+                "another commit"
+            )
+    said = git(clone, "bisect", "start", *commits)
     while "is the first bad commit" not in said:
+        if left := LEFT.search(said):
+            print(f"bisect: {left[0]}", flush=True)
         said = git(clone, "bisect", words[judge(args, str(place))])
     form = "--format=%h %an, %ad%n    %s"
     print(git(clone, "show", "--no-patch", form, "--date=short", "refs/bisect/bad").strip())

@@ -12,7 +12,7 @@ from typing import Any
 
 from aqmlab.exceptions import UserError
 from aqmlab.qdiscs import names
-from labkit import engines, icount, targets
+from labkit import engines, icount, records
 
 from .congestion_control import OURS as CONTROLS
 from .recipe import Recipe
@@ -74,14 +74,14 @@ def busy(uptime: str, stat: str, duration_ms: int) -> dict[str, float]:
 def check(recipe: Recipe, kernel: str) -> None:
     """Raise UserError if RECIPE needs a program of this machine, or a module that KERNEL lacks.
 
-    kernel: its name. Those for arm64 have our modules
+    kernel: its name, or the path of its image. Debian's for arm64 have our modules
     """
     if recipe.generator != "flowgen" or recipe.programs:
         raise UserError(
             f"{HOW}: the guest has no program of this machine: leave out --exec and "
             f"generator={recipe.generator}, or use --engine uml"
         )
-    if kernel.endswith(targets.ARM64_SUFFIX):
+    if kernel in records.arm64_names():
         return
     kinds = names.added(line for batch in recipe.batches for line in batch.lines)
     controls = {str(flow.get("cc", "")) for flow in recipe.flows}
@@ -96,6 +96,6 @@ def check(recipe: Recipe, kernel: str) -> None:
     if recipe.traces or ours:
         what = ours[0] if ours else "trace"
         raise UserError(
-            f"{what}: {HOW} boots x86 kernels with their own modules only, and this is a module "
-            "of this project: use --engine uml, or a kernel for arm64"
+            f"{what}: {HOW} boots this kernel with its own modules only, and this is a module of "
+            f"this project: use --engine uml, or --kernel {records.arm64_names()[0]}"
         )
