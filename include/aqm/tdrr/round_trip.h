@@ -22,8 +22,7 @@
 #ifndef _AQM_TDRR_ROUND_TRIP_H
 #define _AQM_TDRR_ROUND_TRIP_H
 
-#include <linux/math.h>
-#include <linux/minmax.h>
+#include <linux/kernel.h>
 #include <linux/types.h>
 
 #define ROUND_TRIP_GAIN		8
