@@ -523,6 +523,7 @@ bool __skb_flow_dissect(const struct net *net, const struct sk_buff *skb,
 		memcpy(&keys->addrs.v4addrs, ip + 12, 8);
 		if (ip_is_fragment((const void *)ip)) {
 			keys->control.flags |= FLOW_DIS_IS_FRAGMENT;
+			keys->control.thoff = ip + 4 * (ip[0] & 0xf) - (const u8 *)data;
 			return true;
 		}
 		l4 = ip + 4 * (ip[0] & 0xf);
@@ -546,6 +547,7 @@ bool __skb_flow_dissect(const struct net *net, const struct sk_buff *skb,
 			l4 += fragment ? 8 : 8 + 8 * l4[1];
 			if (fragment) {
 				keys->control.flags |= FLOW_DIS_IS_FRAGMENT;
+				keys->control.thoff = l4 - (const u8 *)data;
 				return true;
 			}
 		}
