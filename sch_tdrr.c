@@ -70,6 +70,15 @@
  * that ignores losses would have a low throughput and push out the others.
  * docs/results/dropcut.md compares both rules.
  *
+ * follow_rtt is our addition, and off by default. It shortens the memory where round
+ * trips are short, because a flow that lost a packet is the victim for about T, which may
+ * be many of its round trips:
+ *
+ *	T is twice the round-trip time that handshakes show, and at most time_constant
+ *
+ * <aqm/tdrr/round_trip.h> says how it is learned. Until a handshake was seen, T is
+ * time_constant. docs/results/memory.md judges it.
+ *
  * Where a packet goes: tdrr_enqueue() asks flow_buffer_hash() for the queue of its flow,
  * and tdrr_add() appends it; tdrr_dequeue() takes the queue whose turn it is from
  * flow_rounds_next(), and throughput_index_count() notes what left. If the buffer is
@@ -83,7 +92,9 @@
 #include <linux/mm.h>
 #include <net/pkt_sched.h>
 #include <aqm/flow_buffer.h>
+#include <aqm/packet_flow.h>
 #include <aqm/packet_network.h>
+#include <aqm/tdrr/round_trip.h>
 #include <aqm/tdrr/standing_delay.h>
 #include <aqm/tdrr/throughput_index.h>
 #include <uapi/linux/pkt_sched_tdrr.h>
@@ -96,14 +107,14 @@ static_assert(TDRR_MAX_TIME_CONSTANT == THROUGHPUT_MAX_TIME_CONSTANT);
 /* An entry of a flow is useful if it sent so many bytes, four half-lives ago, or more. */
 #define TDRR_USEFUL_BYTES	1000
 #define TDRR_USEFUL_HALF_LIVES	4
-/* The time of a queue's last signal is in units of 1024 ns, modulo 2^32. */
+/* The time of a queue's last signal is in units of 1024 ns, modulo 2^32, and odd. */
 #define TDRR_SIGNAL_SHIFT	10
 
 /**
  * struct tdrr_flow - one queue
  * @fq: its packets and its place in the round robin
  * @sent: its throughput; in the index while the queue holds a packet. Its mark is
- *	the time of the queue's last signal; 0: none
+ *	the time of the queue's last signal, or of a SYN that it sent last; 0: none
  * @whole: its size, so that a number finds a queue by a shift
  */
 struct tdrr_flow {
@@ -134,6 +145,8 @@ AQM_STATS_ARE_WHOLE(struct tc_tdrr_class_stats, TC_TDRR_CLASS_STATS);
  * @victims: discards by a full buffer that hit another queue than the one before
  * @went_first: sparse queues that were served before the others of a round
  * @victim: the queue from which a full buffer discarded last; NULL before the first
+ * @rtt: with follow_rtt, the average of handshakes, us; 0: none was seen
+ * @memory: T in force, us
  * @standing: standing delay, with target
  * @by_throughput: the queues that hold packets by throughput
  */
@@ -141,6 +154,8 @@ struct tdrr_vars {
 	u64			victims;
 	u64			went_first;
 	struct tdrr_flow	*victim;
+	u32			rtt;
+	u32			memory;
 	struct standing_delay	standing;
 	struct throughput_index	by_throughput;
 };
@@ -170,6 +185,45 @@ static u32 tdrr_level(const struct flow_queue *fq)
 	return throughput_score_level(&container_of(fq, struct tdrr_flow, fq)->sent);
 }
 
+/* An entry is worth a larger table if its throughput is above this one. */
+static void tdrr_know_useful(struct tdrr_sched_data *q)
+{
+	q->buffer.table.useful = throughput_level_of(&q->vars.by_throughput.clock,
+						     TDRR_USEFUL_BYTES) -
+				 (TDRR_USEFUL_HALF_LIVES << FLOW_LEVEL_BITS);
+}
+
+/* Set the time constant in force. */
+static void tdrr_remember(struct tdrr_sched_data *q, const struct tdrr_params *p, u64 now)
+{
+	u32 memory = p->time_constant;
+
+	if (p->follow_rtt && q->vars.rtt)
+		memory = round_trip_memory(q->vars.rtt, TDRR_MIN_TIME_CONSTANT, memory);
+	if (memory == q->vars.memory)
+		return;
+	q->vars.memory = memory;
+	throughput_index_change(&q->vars.by_throughput, memory, now);
+	tdrr_know_useful(q);
+}
+
+/* With follow_rtt: time the handshake of a flow. */
+static noinline void tdrr_time(struct tdrr_sched_data *q, struct tdrr_flow *flow,
+			       const struct sk_buff *skb)
+{
+	u32 start = flow->sent.mark;
+	u64 now = ktime_get_ns();
+
+	if (packet_is_syn(skb)) {
+		flow->sent.mark = round_trip_start(now);
+	} else if (round_trip_has_start(start)) {
+		flow->sent.mark = 0;
+		q->vars.rtt = round_trip_count(q->vars.rtt, start, now,
+					       q->params.time_constant);
+		tdrr_remember(q, &q->params, now);
+	}
+}
+
 /*
  * A flow got a queue. Remember the throughput of the flow that had it, and recall that of
  * the new one.
@@ -183,6 +237,8 @@ static noinline void tdrr_claimed(struct Qdisc *sch)
 	flow = tdrr_flow(flow_rounds_queue(&q->buffer.rounds, ft->claimed));
 	flow_table_keep(ft, tdrr_level(&flow->fq));
 	throughput_score_set(&flow->sent, ft->above, q->vars.by_throughput.clock.half_life);
+	if (round_trip_has_start(flow->sent.mark))
+		flow->sent.mark = 0;
 }
 
 /* Queue an arrival that fits. */
@@ -193,6 +249,10 @@ static __always_inline void tdrr_add(struct Qdisc *sch, struct flow_queue *fq,
 	struct throughput_index *ti = &q->vars.by_throughput;
 	struct tdrr_flow *flow = tdrr_flow(fq);
 
+	/* A flow that sent nothing yet, or only a SYN. */
+	if (unlikely(q->params.follow_rtt) && !fq->shared &&
+	    (!flow->sent.units || round_trip_has_start(flow->sent.mark)))
+		tdrr_time(q, flow, skb);
 	if (!flow_buffer_add(sch, fq, skb, segments))
 		return;
 	if (q->params.sparse && throughput_index_is_low(ti, &flow->sent))
@@ -296,7 +356,7 @@ static struct tdrr_flow *tdrr_signal_victim(struct tdrr_sched_data *q, u32 stamp
 	for (i = 0; i < TDRR_LOOKS; i++) {
 		flow = tdrr_top(q);
 		throughput_index_pass_over(&q->vars.by_throughput, &flow->sent);
-		if (!flow->sent.mark || stamp - flow->sent.mark >= interval)
+		if (!(flow->sent.mark & 1) || stamp - flow->sent.mark >= interval)
 			return flow;
 	}
 	return NULL;
@@ -376,6 +436,10 @@ static void tdrr_reset(struct Qdisc *sch)
 	throughput_index_forget(&q->vars.by_throughput);
 	standing_delay_init(&q->vars.standing);
 	q->vars.victim = NULL;
+	if (q->vars.rtt) {
+		q->vars.rtt = 0;
+		tdrr_remember(q, &q->params, ktime_get_ns());
+	}
 }
 
 /* For aqm_queue_trim(): remove a packet by the rule, unless the rest fits. */
@@ -410,14 +474,6 @@ static const struct flow_buffer_ops tdrr_buffer_ops = {
 	.is_spent	= tdrr_is_spent,
 };
 
-/* An entry is worth a larger table if its throughput is above this one. */
-static void tdrr_know_useful(struct tdrr_sched_data *q)
-{
-	q->buffer.table.useful = throughput_level_of(&q->vars.by_throughput.clock,
-						     TDRR_USEFUL_BYTES) -
-				 (TDRR_USEFUL_HALF_LIVES << FLOW_LEVEL_BITS);
-}
-
 /* Compute the options that were not given. */
 static int tdrr_derive(struct Qdisc *sch, struct tdrr_params *p,
 		       struct netlink_ext_ack *extack)
@@ -451,10 +507,7 @@ static int tdrr_apply(struct Qdisc *sch, struct aqm_given *given,
 	sch_tree_lock(sch);
 	aqm_set(sch, given, p->bandwidth, p->limit, p->memory_limit);
 	flow_buffer_set(sch, p->quantum, p->avoid_collisions, p->split_gso);
-	if (p->time_constant != q->params.time_constant)
-		throughput_index_change(&q->vars.by_throughput,
-					p->time_constant, ktime_get_ns());
-	tdrr_know_useful(q);
+	tdrr_remember(q, p, ktime_get_ns());
 	if (p->target != q->params.target)
 		standing_delay_init(&q->vars.standing);
 	q->params = *p;
@@ -492,6 +545,7 @@ static int tdrr_init(struct Qdisc *sch, struct nlattr *opt,
 
 	aqm_set(sch, &p->given, p->bandwidth, p->limit, p->memory_limit);
 	flow_buffer_set(sch, p->quantum, p->avoid_collisions, p->split_gso);
+	q->vars.memory = p->time_constant;
 	throughput_index_init(&q->vars.by_throughput, NULL, p->time_constant,
 			      ktime_get_ns());
 	tdrr_moved(sch, NULL);
@@ -545,6 +599,8 @@ static int tdrr_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 						    flow_buffer_backlog(sch));
 	st.qdisc.recalled = q->buffer.table.recalled;
 	st.qdisc.records = q->buffer.table.kept;
+	st.qdisc.rtt = (u64)q->vars.rtt * NSEC_PER_USEC;
+	st.qdisc.memory = (u64)q->vars.memory * NSEC_PER_USEC;
 	sch_tree_unlock(sch);
 	return gnet_stats_copy_app(d, &st, sizeof(st));
 }

@@ -16,6 +16,7 @@
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/skbuff.h>
+#include <linux/tcp.h>
 #include <net/flow_dissector.h>
 #include <net/ip.h>
 #include <aqm/flow_key.h>
@@ -81,18 +82,37 @@ static inline bool packet_flow_plain(const struct sk_buff *skb,
 	return f->protocol == IPPROTO_TCP || f->protocol == IPPROTO_UDP;
 }
 
+/* Fill @keys, which is 0, with the kernel's dissector. Return whether it read the headers. */
+static bool packet_flow_keys(const struct sk_buff *skb, struct flow_keys *keys)
+{
+	/* With an explicit start, the dissector does not mistake IP for a tag. */
+	void *tags = eth_type_vlan(skb->protocol) ? skb->data : NULL;
+
+	return __skb_flow_dissect(NULL, skb, &flow_keys_dissector, keys, tags,
+				  skb_protocol(skb, false), ETH_HLEN,
+				  skb_headlen(skb), 0);
+}
+
+/* Return whether a packet is a TCP segment with SYN, also in a tunnel. */
+static noinline bool packet_is_syn(const struct sk_buff *skb)
+{
+	struct flow_keys keys = {};
+	struct tcphdr buf, *tcp;
+
+	if (!packet_flow_keys(skb, &keys) || keys.basic.ip_proto != IPPROTO_TCP ||
+	    keys.control.flags & FLOW_DIS_IS_FRAGMENT)
+		return false;
+	tcp = skb_header_pointer(skb, keys.control.thoff, sizeof(buf), &buf);
+	return tcp && tcp->syn;
+}
+
 /* Parse all other headers with the kernel's dissector. */
 static noinline void packet_flow_dissect(const struct sk_buff *skb,
 					 struct packet_flow *f)
 {
-	/* With an explicit start, the dissector does not mistake IP for a tag. */
-	void *tags = eth_type_vlan(skb->protocol) ? skb->data : NULL;
 	struct flow_keys keys = {};
-	bool read;
+	bool read = packet_flow_keys(skb, &keys);
 
-	read = __skb_flow_dissect(NULL, skb, &flow_keys_dissector, &keys, tags,
-				  skb_protocol(skb, false), ETH_HLEN,
-				  skb_headlen(skb), 0);
 	*f = (struct packet_flow) {
 		.key.ports	= (__force u32)keys.ports.ports,
 		.key.kind	= keys.control.addr_type,

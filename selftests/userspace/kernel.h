@@ -510,6 +510,7 @@ static inline netdev_features_t netif_skb_features(struct sk_buff *skb)
 #define FLOW_DISSECTOR_KEY_IPV4_ADDRS		2
 #define FLOW_DISSECTOR_KEY_IPV6_ADDRS		3
 #define FLOW_DISSECTOR_KEY_TIPC			12
+#define FLOW_DIS_IS_FRAGMENT			BIT(0)
 
 struct flow_dissector_key_basic {
 	__be16	n_proto;

@@ -521,8 +521,11 @@ bool __skb_flow_dissect(const struct net *net, const struct sk_buff *skb,
 		keys->basic.ip_proto = ip[9];
 		keys->control.addr_type = FLOW_DISSECTOR_KEY_IPV4_ADDRS;
 		memcpy(&keys->addrs.v4addrs, ip + 12, 8);
-		if (ip_is_fragment((const void *)ip))
+		if (ip_is_fragment((const void *)ip)) {
+			keys->control.flags |= FLOW_DIS_IS_FRAGMENT;
+			keys->control.thoff = ip + 4 * (ip[0] & 0xf) - (const u8 *)data;
 			return true;
+		}
 		l4 = ip + 4 * (ip[0] & 0xf);
 	} else if (proto == htons(ETH_P_IPV6)) {
 		if (ip + 40 > end)
@@ -542,8 +545,11 @@ bool __skb_flow_dissect(const struct net *net, const struct sk_buff *skb,
 				return false;
 			keys->basic.ip_proto = l4[0];
 			l4 += fragment ? 8 : 8 + 8 * l4[1];
-			if (fragment)
+			if (fragment) {
+				keys->control.flags |= FLOW_DIS_IS_FRAGMENT;
+				keys->control.thoff = l4 - (const u8 *)data;
 				return true;
+			}
 		}
 	} else {
 		return false;

@@ -373,7 +373,7 @@ void world_check(void)
 struct packet {
 	unsigned int flow, len, tos, mark, prio, sport, dport, vlan, tag, gso;
 	unsigned int label, segs, truesize, size, class, other, bridged, mac;
-	unsigned int ihl, frag;
+	unsigned int ihl, frag, flags;
 	u32 act;
 	u8 proto;
 	unsigned int hash, filter, ext, l4, inner, sock;
@@ -443,6 +443,8 @@ static void write_headers(struct sk_buff *skb, const struct packet *p)
 		put16(l4, p->sport ?: 1024 + p->flow % 60000);
 		put16(l4 + 2, p->dport);
 	}
+	if (p->proto == IPPROTO_TCP)
+		l4[13] = p->flags;
 	memcpy(skb->data, buf, skb->tail - skb->data);
 }
 
@@ -1281,6 +1283,7 @@ static int read_packet(struct packet *p, const char *words)
 		FIELD(segs), FIELD(truesize), FIELD(size), FIELD(class),
 		FIELD(other), FIELD(bridged), FIELD(mac),
 		FIELD(hash), FIELD(filter), FIELD(ext), FIELD(ihl), FIELD(frag),
+		FIELD(flags),
 		FIELD(l4), FIELD(inner), FIELD(sock),
 #undef FIELD
 	};

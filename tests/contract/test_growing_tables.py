@@ -19,7 +19,14 @@ OPTIONS = (
 )
 MORE = {
     "qsdrr": ("hysteresis", "nohysteresis"),
-    "tdrr": ("time_constant 1ms", "time_constant 10s", "target 2ms", "target 0", "drop_cut 50%"),
+    "tdrr": (
+        "time_constant 1ms",
+        "time_constant 10s",
+        "target 2ms",
+        "target 0",
+        "drop_cut 50%",
+        "follow_rtt",
+    ),
 }
 PARENTS = ("", "tbf", "hfsc prio", "htb tbf", "ets drr", "qfq")
 

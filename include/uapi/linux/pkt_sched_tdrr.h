@@ -25,7 +25,9 @@
 	_(x, TCA_TDRR_ECN, ecn, FLAG, "", 0, 1, 0, \
 	  "with target: mark packets instead of dropping them, if they support ECN") \
 	_(x, TCA_TDRR_DROP_CUT, drop_cut, FRACTION, "", 0, 4294967295, 0, \
-	  "part of its throughput that a queue loses with its only packet; 0: off")
+	  "part of its throughput that a queue loses with its only packet; 0: off") \
+	_(x, TCA_TDRR_FOLLOW_RTT, follow_rtt, FLAG, "", 0, 1, 0, \
+	  "the time constant is twice the round-trip time of new TCP flows, at most time_constant")
 
 enum {
 	TCA_TDRR_UNSPEC,
@@ -52,7 +54,9 @@ enum {
 	_(x, __u64, expected_delay, NS, "", "the backlog at that rate") \
 	_(x, __u64, recalled, EVENTS, "flows", \
 	  "got a queue and the throughput that they had with an earlier one") \
-	_(x, __u64, records, COUNT, "", "of flows without a queue, to give their throughput back")
+	_(x, __u64, records, COUNT, "", "of flows without a queue, to give their throughput back") \
+	_(x, __u64, rtt, NS, "", "of new TCP flows, averaged, with follow_rtt; 0: unknown") \
+	_(x, __u64, memory, NS, "", "time constant in force")
 
 struct tc_tdrr_qdisc_stats {
 	TC_TDRR_QDISC_STATS(TC_AQM_MEMBER, 0)

@@ -25,6 +25,7 @@ KIND = Kind(
         ),
         flag("ecn"),
         Option("drop_cut", "0", "0 to 1", {"0.3": 0.3, "1": 1, "0": 0}, bad="-1 2 x"),
+        flag("follow_rtt"),
     ],
     idle={
         **flow_buffer.IDLE,
@@ -33,6 +34,8 @@ KIND = Kind(
         "rate": 0,
         "expected_delay": 0,
         "records": 0,
+        "rtt": 0,
+        "memory": 100000000,
     },
     special=[
         *flow_buffer.special("tdrr"),
