@@ -42,7 +42,7 @@ def is_near(value: int, ns: int) -> bool:
 @pytest.mark.parametrize("syn", [SYN, SYN | ACK, 0xC2])
 @pytest.mark.parametrize("form", FORMS)
 def test_a_handshake_shows_the_round_trip(form: str, syn: int) -> None:
-    """A client's, a server's, and one that asks for ECN (RFC 3168, section 6.1.1)."""
+    """A client's, a server's, and a client's that asks for ECN (RFC 3168, section 6.1.1)."""
     with World("tdrr", OPTIONS) as w:
         handshake(w, 7 * MS, syn, flow=1, **FORMS[form])
         now = w.named()

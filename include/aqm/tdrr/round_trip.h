@@ -2,10 +2,10 @@
 /*
  * Learn the round-trip time of a link's flows from TCP handshakes.
  *
- * Who sent a SYN, or a SYN with ACK, hears from the other end before it sends its next
- * packet (RFC 9293, section 3.5). So the time between the two, at any place of the path,
- * is one round trip and what the sender waited by itself. A SYN that is sent again
- * starts anew, because nobody knows which one was answered.
+ * After a SYN, with or without ACK, a sender waits for the other end before it sends its
+ * next packet (RFC 9293, section 3.5). So in any place of the path the next packet comes
+ * one round trip later, or more if the sender had nothing to say. A SYN that is sent
+ * again starts anew, because nobody knows which one was answered.
  *
  *	a new flow sends a SYN		it starts now
  *	its next packet is not one	sample = time since the start, at most the longest
