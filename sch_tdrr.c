@@ -582,6 +582,8 @@ static int tdrr_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 	struct tc_tdrr_xstats st = { .type = TC_AQM_XSTATS_QDISC };
 	struct tdrr_sched_data *q = qdisc_priv(sch);
 	const struct tdrr_flow *top;
+	/* Statistics of an option that is off are left out, like those of an older module. */
+	size_t size = offsetof(struct tc_tdrr_xstats, qdisc.rtt);
 
 	sch_tree_lock(sch);
 	flow_buffer_stats(sch, &st.qdisc);
@@ -599,10 +601,13 @@ static int tdrr_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 						    flow_buffer_backlog(sch));
 	st.qdisc.recalled = q->buffer.table.recalled;
 	st.qdisc.records = q->buffer.table.kept;
-	st.qdisc.rtt = (u64)q->vars.rtt * NSEC_PER_USEC;
-	st.qdisc.memory = (u64)q->vars.memory * NSEC_PER_USEC;
+	if (q->params.follow_rtt) {
+		st.qdisc.rtt = (u64)q->vars.rtt * NSEC_PER_USEC;
+		st.qdisc.memory = (u64)q->vars.memory * NSEC_PER_USEC;
+		size = sizeof(st);
+	}
 	sch_tree_unlock(sch);
-	return gnet_stats_copy_app(d, &st, sizeof(st));
+	return gnet_stats_copy_app(d, &st, size);
 }
 
 static int tdrr_dump_class_stats(struct Qdisc *sch, unsigned long cl,

@@ -55,8 +55,8 @@ enum {
 	_(x, __u64, recalled, EVENTS, "flows", \
 	  "got a queue and the throughput that they had with an earlier one") \
 	_(x, __u64, records, COUNT, "", "of flows without a queue, to give their throughput back") \
-	_(x, __u64, rtt, NS, "", "of new TCP flows, averaged, with follow_rtt; 0: unknown") \
-	_(x, __u64, memory, NS, "", "time constant in force")
+	_(x, __u64, rtt, NS, "", "of new TCP flows, averaged; only with follow_rtt; 0: unknown") \
+	_(x, __u64, memory, NS, "", "time constant in force; only with follow_rtt")
 
 struct tc_tdrr_qdisc_stats {
 	TC_TDRR_QDISC_STATS(TC_AQM_MEMBER, 0)

@@ -34,8 +34,6 @@ KIND = Kind(
         "rate": 0,
         "expected_delay": 0,
         "records": 0,
-        "rtt": 0,
-        "memory": 100000000,
     },
     special=[
         *flow_buffer.special("tdrr"),
