@@ -101,6 +101,7 @@ def test_tables_tell_two_images_of_one_name_apart(tmp_path: Path) -> None:
         (zboot(b"BZh9", b"bzip2"), "packed by bzip2, and only gzip and zstd"),
         (arm64(b""), "does not say its version"),
     ],
+    ids=["riscv", "arm", "ELF", "empty", "gzip of text", "cut short", "bzip2", "no version"],
 )
 def test_other_files_are_refused_with_a_sentence(data: bytes, said: str, image: Path) -> None:
     image.write_bytes(data)
