@@ -23,6 +23,7 @@
 #define _AQM_TDRR_ROUND_TRIP_H
 
 #include <linux/kernel.h>
+#include <linux/math64.h>
 #include <linux/types.h>
 
 #define ROUND_TRIP_GAIN		8
@@ -59,7 +60,7 @@ static inline u32 round_trip_count(u32 average, u32 start, u64 now, u32 longest)
 	u32 gone = (u32)(now >> ROUND_TRIP_SHIFT) - start;
 	u32 sample;
 
-	sample = clamp_t(u64, ((u64)gone << ROUND_TRIP_SHIFT) / 1000, 1, longest);
+	sample = clamp_t(u64, div_u64((u64)gone << ROUND_TRIP_SHIFT, 1000), 1, longest);
 	if (!average)
 		return sample;
 	if (sample > average)
