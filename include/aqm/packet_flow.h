@@ -94,7 +94,7 @@ static bool packet_flow_keys(const struct sk_buff *skb, struct flow_keys *keys)
 }
 
 /* Return whether a packet is a TCP segment with SYN, also in a tunnel. */
-static noinline bool packet_is_syn(const struct sk_buff *skb)
+static inline bool packet_is_syn(const struct sk_buff *skb)
 {
 	struct flow_keys keys = {};
 	struct tcphdr buf, *tcp;
