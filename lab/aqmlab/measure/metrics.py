@@ -51,6 +51,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqmlab.qdiscs import xstats
+from aqmlab.run.readings import SLACK
 
 from . import tcp_metrics, traffic_metrics, video
 from .logs import BadLog, FlowProgress, Logs, Queue
@@ -67,9 +68,9 @@ def jain(x: Array) -> float | None:
 def window(time_s: Array, from_s: float, to_s: float) -> tuple[int, int]:
     """Return the indices of the samples nearest to from_s and to_s.
 
-    With a wall clock samples are a little late. Both may be off by 5 % of the window.
+    With a wall clock samples are a little late. Both may be off by SLACK of the window.
     """
-    slack = 0.05 * (to_s - from_s)
+    slack = SLACK * (to_s - from_s)
     first, last = (int(np.argmin(np.abs(time_s - at))) for at in (from_s, to_s))
     if last <= first or abs(time_s[first] - from_s) > slack or abs(time_s[last] - to_s) > slack:
         raise BadLog(f"the samples do not cover {from_s:g} s to {to_s:g} s")

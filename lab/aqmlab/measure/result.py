@@ -14,13 +14,10 @@ from aqmlab.run.execute import Cost
 from aqmlab.run.settings import AMPLE_KB
 from labkit.orders import FALLBACK
 
-from . import ecn, integrity, iperf3, logs, loss_patterns, programs, sojourn, video
+from . import ecn, integrity, iperf3, link_use, logs, loss_patterns, programs, sojourn, video
 from .metrics import phases, summarize
 
 SCHEMA = 3
-
-#: Share of the link's rate that payload may have: the rest is headers.
-FULL = 0.9
 
 
 def digest(read: logs.Logs) -> str:
@@ -101,7 +98,7 @@ def compute(directory: Path, cost: Cost) -> dict[str, Any]:
                 read.ends, recipe, guest, parameters.get("ecn", ecn.OFF), summary["dropped"]
             ),
             *ecn.classic_dctcp(recipe, read.run["qdisc"], parameters.get("change", "")),
-            *_no_bottleneck(read.run["facts"]),
+            *link_use.warnings(read.run["facts"], read.queue, summary["utilization"]),
             *_userspace(guest),
         ],
         # Retransmission timeouts of all TCP connections over the whole run.
@@ -117,18 +114,6 @@ def compute(directory: Path, cost: Cost) -> dict[str, Any]:
         "cpu_seconds": round(cost.cpu_s, 3),
         "virtual_seconds": read.run["facts"]["end_s"],
     }
-
-
-def _no_bottleneck(facts: Mapping[str, Any]) -> list[str]:
-    """Return a warning if no flow of TCP gets less than its own link allows."""
-    groups = [group for group in facts["groups"].values() if group["fair_share_bps"]]
-    taken = sum(group["flows"] * group["fair_share_bps"] for group in groups)
-    if not any(group.get("elastic") for group in groups) or taken > FULL * facts["rate_bps"]:
-        return []
-    return [
-        f"all flows together can send {taken / 1e6:.3g} of {facts['rate_bps'] / 1e6:.3g} Mb/s, so "
-        "nothing queues for long: more flows, a lower rate or a higher access makes a bottleneck"
-    ]
 
 
 def _userspace(guest: Mapping[str, Any]) -> list[str]:

@@ -19,7 +19,7 @@ from typing import TypeVar
 from aqmlab import ROOT
 from aqmlab.exceptions import UserError, unknown
 
-from . import flows, program_hosts, programs, render
+from . import flows, program_hosts, programs, readings, render
 from .fair_shares import Facts, facts
 from .group import Group
 from .network import Network
@@ -182,7 +182,7 @@ def compose(
         )
         for group in groups
     ]
-    return recipe, facts(
+    known = facts(
         network.links[network.measured].there.rate_bps,
         settings.number("warmup"),
         settings.end_ms / 1000,
@@ -190,6 +190,12 @@ def compose(
         settings.count("interval") / 1000,
         network,
     )
+    spans = [(phase.from_s, phase.to_s) for phase in known.phases]
+    for name in ("interval", "sample"):
+        readings.check(
+            name, settings.count(name), [(known.warmup_s, known.end_s), *spans], settings.end_ms
+        )
+    return recipe, known
 
 
 def _groups(

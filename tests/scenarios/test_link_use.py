@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A run is marked if something other than the link's rate limits its traffic.
+
+The queue delay of a result is the backlog at the link's rate. netem holds each packet for 10 ms and
+tbf sends at its own rate, so their delays were a fraction of the true ones, and nobody was told.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .shortrun import result
+
+LINK = ("dumbbell", "--set", "flows=10", "--set", "rate=20", "--set", "warmup=1")
+SHORT = ("--set", "duration=1")
+
+
+@pytest.mark.parametrize("qdisc", ["sfq", "fq_codel", "cake unlimited", "pfifo limit 5"])
+def test_discipline_that_sends_whenever_it_can_is_not_marked(tmp_path: Path, qdisc: str) -> None:
+    found = result(tmp_path / "out", "--qdisc", qdisc, *SHORT, scenario=LINK)
+    assert found["warnings"] == []
+
+
+def test_time_in_netem_is_named_and_measured(tmp_path: Path) -> None:
+    words = ("--qdisc", "netem delay 30ms limit 10000", "--set", "rate=500", "--sojourn", *SHORT)
+    found = result(tmp_path / "out", *words, scenario=LINK)
+    (warning,) = found["warnings"]
+    assert "the discipline holds packets back" in warning
+    # What the warning is about, and that its advice helps.
+    assert found["summary"]["queue_delay_ms"]["mean"] < 10
+    (group,) = found["groups"].values()
+    assert group["sojourn_ms"]["mean"] == pytest.approx(30, rel=0.05)
+
+
+@pytest.mark.parametrize("qdisc", ["cake bandwidth 5mbit", "tbf rate 5mbit burst 5kb limit 100kb"])
+def test_discipline_with_a_lower_rate_is_named(tmp_path: Path, qdisc: str) -> None:
+    found = result(tmp_path / "out", "--qdisc", qdisc, *SHORT, scenario=LINK)
+    (warning,) = found["warnings"]
+    assert "is used for 25." in warning
+    assert "the discipline holds packets back" in warning
+
+
+def test_link_without_a_queue_is_no_bottleneck(tmp_path: Path) -> None:
+    found = result(tmp_path / "out", "--set", "rate=5000", *SHORT, scenario=LINK)
+    (warning,) = found["warnings"]
+    assert "nothing queues for long" in warning
