@@ -219,6 +219,15 @@ def test_discards_up_to_the_bound_are_allowed(ip: int, counter: str, allowed: in
     assert errors(state, ip=ip) == [f"dst: {counter} is {allowed + 1}"]
 
 
+def test_receivers_without_memory_are_explained() -> None:
+    """10 000 flows at 100 Mb/s in a guest of 2 GiB had these."""
+    state = guest()
+    state["counters"]["after"]["dst"]["discarded"] = {"TcpExt PruneCalled": 1416}
+    found, advice = errors(state)
+    assert found == "dst: TcpExt PruneCalled is 1416"
+    assert "--set memory=" in advice
+
+
 def test_resets_that_found_no_room_are_no_discards() -> None:
     text = "Tcp: OutSegs OutRsts\nTcp: 9000 3\nIp: InDiscards OutDiscards\nIp: 2 {}\n"
     seen = [

@@ -18,6 +18,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from aqmlab.run.counters import NO_MEMORY
+
 #: Packets that IPv6 sends unasked in one namespace, some before a link is up.
 IPV6_OWN = 16
 #: Packets that IPv6 sends unasked to one neighbor: reports for multicast, and solicitations.
@@ -121,6 +123,11 @@ def check(
             dev = qdisc.get("dev", "")
             if qdisc.get("drops", 0) and (netns, dev) not in shaped:
                 wrong.append(f"{netns}: {qdisc['kind']} on {dev} lost {qdisc['drops']} packets")
+    if any(counter in text for text in wrong for counter in NO_MEMORY):
+        wrong.append(
+            "receivers had no memory left: give many flows more with --set memory=, and few flows "
+            "a larger --set window="
+        )
     if counters["softnet_dropped"]:
         wrong.append(
             f"the kernel's receive queue was full for {counters['softnet_dropped']} packets"

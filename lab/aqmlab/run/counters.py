@@ -77,6 +77,12 @@ DISCARDS = {
     "Udp6SndbufErrors",
 }
 
+#: Those of packets for which a receiver, or TCP as a whole, had no memory.
+NO_MEMORY = {
+    f"TcpExt {name}"
+    for name in ("PruneCalled", "RcvPruned", "OfoPruned", "TCPRcvQDrop", "TCPOFODrop")
+}
+
 
 def device_counters(text: str) -> dict[str, dict[str, int]]:
     """Return the packets that each device received, sent and lost, from /proc/net/dev."""
