@@ -28,7 +28,7 @@ def test_time_in_netem_is_named_and_measured(tmp_path: Path) -> None:
     found = result(tmp_path / "out", *words, scenario=LINK)
     (warning,) = found["warnings"]
     assert "the discipline holds packets back" in warning
-    # What the warning is about, and that its advice helps.
+    # The delay is too low, as the warning says, and its advice helps.
     assert found["summary"]["queue_delay_ms"]["mean"] < 10
     (group,) = found["groups"].values()
     assert group["sojourn_ms"]["mean"] == pytest.approx(30, rel=0.05)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A run whose readings would miss what is measured is refused before it starts.
+"""A run whose readings would miss the measured time is refused before it starts.
 
 netns-scenarios/run --set warmup=1 --set duration=0.7 used to run, and then failed without saying
 what to do.

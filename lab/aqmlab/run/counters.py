@@ -77,7 +77,7 @@ DISCARDS = {
     "Udp6SndbufErrors",
 }
 
-#: Those of packets for which a receiver, or TCP as a whole, had no memory.
+#: Counters of packets for which a receiver, or TCP as a whole, had no memory.
 NO_MEMORY = {
     f"TcpExt {name}"
     for name in ("PruneCalled", "RcvPruned", "OfoPruned", "TCPRcvQDrop", "TCPOFODrop")
