@@ -145,6 +145,7 @@ AQM_STATS_ARE_WHOLE(struct tc_tdrr_class_stats, TC_TDRR_CLASS_STATS);
  * @victims: discards by a full buffer that hit another queue than the one before
  * @went_first: sparse queues that were served before the others of a round
  * @victim: the queue from which a full buffer discarded last; NULL before the first
+ * @followed: time from which handshakes are timed, ns
  * @rtt: with follow_rtt, the average of handshakes, us; 0: none was seen
  * @memory: T in force, us
  * @standing: standing delay, with target
@@ -154,6 +155,7 @@ struct tdrr_vars {
 	u64			victims;
 	u64			went_first;
 	struct tdrr_flow	*victim;
+	u64			followed;
 	u32			rtt;
 	u32			memory;
 	struct standing_delay	standing;
@@ -207,19 +209,27 @@ static void tdrr_remember(struct tdrr_sched_data *q, const struct tdrr_params *p
 	tdrr_know_useful(q);
 }
 
-/* With follow_rtt: time the handshake of a flow. */
+/*
+ * With follow_rtt: time the handshake of a flow that is new, or has sent only SYNs. Packets
+ * of other flows in its queue, by a filter or without a free queue, do not count.
+ */
 static noinline void tdrr_time(struct tdrr_sched_data *q, struct tdrr_flow *flow,
-			       const struct sk_buff *skb)
+			       struct sk_buff *skb)
 {
+	u64 gone, now = ktime_get_ns();
 	u32 start = flow->sent.mark;
-	u64 now = ktime_get_ns();
 
+	if (!flow_buffer_owns(&q->buffer, skb, &flow->fq))
+		return;
 	if (packet_is_syn(skb)) {
 		flow->sent.mark = round_trip_start(now);
 	} else if (round_trip_has_start(start)) {
 		flow->sent.mark = 0;
-		q->vars.rtt = round_trip_count(q->vars.rtt, start, now,
-					       q->params.time_constant);
+		gone = round_trip_gone(start, now);
+		/* A replaced flow's start, or one from before follow_rtt was off. */
+		if (q->buffer.table.is_new || gone > now - q->vars.followed)
+			return;
+		q->vars.rtt = round_trip_count(q->vars.rtt, gone, q->params.time_constant);
 		tdrr_remember(q, &q->params, now);
 	}
 }
@@ -249,10 +259,11 @@ static __always_inline void tdrr_add(struct Qdisc *sch, struct flow_queue *fq,
 	struct throughput_index *ti = &q->vars.by_throughput;
 	struct tdrr_flow *flow = tdrr_flow(fq);
 
-	/* A flow that sent nothing yet, or only a SYN. */
-	if (unlikely(q->params.follow_rtt) && !fq->shared &&
-	    (!flow->sent.units || round_trip_has_start(flow->sent.mark)))
+	if (unlikely(q->params.follow_rtt) &&
+	    (q->buffer.table.is_new || round_trip_has_start(flow->sent.mark))) {
 		tdrr_time(q, flow, skb);
+		q->buffer.table.is_new = false;
+	}
 	if (!flow_buffer_add(sch, fq, skb, segments))
 		return;
 	if (q->params.sparse && throughput_index_is_low(ti, &flow->sent))
@@ -507,6 +518,8 @@ static int tdrr_apply(struct Qdisc *sch, struct aqm_given *given,
 	sch_tree_lock(sch);
 	aqm_set(sch, given, p->bandwidth, p->limit, p->memory_limit);
 	flow_buffer_set(sch, p->quantum, p->avoid_collisions, p->split_gso);
+	if (p->follow_rtt && !q->params.follow_rtt)
+		q->vars.followed = ktime_get_ns();
 	tdrr_remember(q, p, ktime_get_ns());
 	if (p->target != q->params.target)
 		standing_delay_init(&q->vars.standing);

@@ -138,12 +138,6 @@ static void flow_table_prefetch(const struct flow_table *ft, const struct flow_r
 	prefetch(flow_rounds_queue(fr, fq->turn.next));
 }
 
-/* Return whether a flow owns a queue. */
-static bool flow_table_is_owned(const struct flow_table *ft, const struct flow_queue *fq)
-{
-	return *flow_table_value(ft, fq->owner) == (FLOW_HAS_QUEUE | fq->turn.number);
-}
-
 /*
  * Return the next queue to give to a flow: the one that has been empty for longest. As
  * long as no flow has had some queues, the tag names eight of them, so that a flow has the
@@ -216,6 +210,7 @@ static noinline u32 flow_table_replace(struct flow_table *ft, const struct flow_
 	if (best == FLOW_NONE)
 		return FLOW_NONE;
 	flow_table_lose(ft, above, now >> FLOW_LEVEL_BITS);
+	ft->is_new = true;
 	ft->set[best / FLOW_WAYS].tag[best % FLOW_WAYS] = tag;
 	return *flow_table_value(ft, best) & FLOW_QUEUE;
 }
@@ -262,6 +257,7 @@ u32 flow_table_search(struct flow_table *ft, struct flow_rounds *fr, u32 tag)
 				return flow_table_share(ft, fr, named);
 		}
 		flow_table_lose(ft, above, now >> FLOW_LEVEL_BITS);
+		ft->is_new = true;
 	}
 	return flow_table_claim(ft, fr, first + way, tag, above);
 }

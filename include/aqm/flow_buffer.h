@@ -137,6 +137,13 @@ static inline u32 flow_buffer_hash(struct flow_buffer *b, struct sk_buff *skb)
 	return likely(number != FLOW_NONE) ? number : flow_buffer_search(b, hash);
 }
 
+/* Return whether the flow of a packet owns a queue. A filter may choose another one. */
+static inline bool flow_buffer_owns(const struct flow_buffer *b, struct sk_buff *skb,
+				    const struct flow_queue *fq)
+{
+	return flow_table_owns(&b->table, flow_mix(skb_get_hash(skb), b->salt), fq);
+}
+
 /*
  * Return the present address of a queue's state that was at @queue before it moved;
  * NULL if there are no queues.

@@ -75,6 +75,7 @@ static_assert(sizeof(struct flow_set) == 64);
  * @joined: the queue of the last arrival if its flow shares it, or FLOW_NONE
  * @above: level of the flow that got a queue above one unit
  * @left: entry of the flow that had that queue before, or FLOW_NONE
+ * @is_new: a flow without an entry got one, with a queue. The owner clears it
  * @fresh: number of queues, of the first @named ones, that no flow has had
  * @kept: entries of flows without a queue
  * @losses: useful entries that were lost since half-life @since
@@ -94,6 +95,7 @@ struct flow_table {
 	u32		joined;
 	u32		above;
 	u32		left;
+	bool		is_new;
 	u32		fresh;
 	u32		kept;
 	u32		losses;
@@ -114,6 +116,22 @@ void flow_table_grow(struct flow_table *ft, const struct flow_rounds *fr,
 static inline u32 *flow_table_value(const struct flow_table *ft, u32 entry)
 {
 	return &ft->set[entry / FLOW_WAYS].value[entry % FLOW_WAYS];
+}
+
+/* Return whether a queue has an owner. */
+static inline bool flow_table_is_owned(const struct flow_table *ft,
+				       const struct flow_queue *fq)
+{
+	return *flow_table_value(ft, fq->owner) == (FLOW_HAS_QUEUE | fq->turn.number);
+}
+
+/* Return whether this flow owns a queue. Other flows may have packets in it nevertheless. */
+static inline bool flow_table_owns(const struct flow_table *ft, u32 tag,
+				   const struct flow_queue *fq)
+{
+	const struct flow_set *set = &ft->set[fq->owner / FLOW_WAYS];
+
+	return flow_table_is_owned(ft, fq) && set->tag[fq->owner % FLOW_WAYS] == tag + !tag;
 }
 
 /* The last arrival, or the next one, goes into a queue that the table does not name. */

@@ -9,7 +9,8 @@
 /* The average after a handshake of @ns that began at @from. */
 static u32 timed(u32 average, u64 from, u64 ns)
 {
-	return round_trip_count(average, round_trip_start(from), from + ns, LONGEST);
+	return round_trip_count(average, round_trip_gone(round_trip_start(from), from + ns),
+				LONGEST);
 }
 
 /* A start is rounded to 2.048 us. */

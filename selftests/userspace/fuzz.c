@@ -162,9 +162,9 @@ static void one_packet(struct world *w)
 		snprintf(more, sizeof(more), " truesize=%u", byte() * 300);
 	else if (what == 63)
 		snprintf(more, sizeof(more), " size=%u", byte() << 12);
-	run(w, "e flow=%u len=%u proto=%s tos=%u mark=%u%s", a & 15, len,
+	run(w, "e flow=%u len=%u proto=%s flags=%u tos=%u mark=%u%s", a & 15, len,
 	    what == 39 ? "arp" : what == 38 ? "icmp" : a >> 7 ? "tcp" : "udp",
-	    (b & 3) | (what & 3 ? 0 : 0xb8), what & 7, more);
+	    what & 8 ? 0x02 : 0x10, (b & 3) | (what & 3 ? 0 : 0xb8), what & 7, more);
 }
 
 static const char *const topologies[] = {

@@ -40,7 +40,8 @@ def operations(draw: random.Random, kind: str) -> Iterator[str]:
             pool = draw.choice([pool, pool, 4, 40, 200, 1500])
             for _ in range(draw.choice([1, 3, 20])):
                 size = draw.choice([60, 1514, 9014])
-                yield f"e flow={draw.randrange(pool)} len={size} hash=1 filter=0"
+                packet = f"len={size} proto=tcp flags={2 if size == 60 else 16}"  # SYN, or ACK
+                yield f"e flow={draw.randrange(pool)} {packet} hash=1 filter=0"
         elif what < 0.5:
             leave = draw.random() < 0.5
             for _ in range(60):

@@ -74,6 +74,74 @@ def test_nothing_else_counts(packets: list[dict[str, Any]]) -> None:
         assert (now["rtt"], now["memory"]) == (0, 100 * MS)
 
 
+@pytest.mark.parametrize(
+    "choice",
+    [{"class": 5}, {"prio": 0x10005}],
+    ids=["filter", "priority"],
+)
+def test_flows_that_a_filter_puts_together_do_not_count(choice: dict[str, int]) -> None:
+    """The next packet of the queue is another flow's."""
+    with World("tdrr", OPTIONS) as w:
+        pass_through(w, SYN, flow=1, **choice)
+        w.do(f"t {MS // 100}")
+        pass_through(w, ACK, flow=2, **choice)
+        assert w.named()["rtt"] == 0
+
+
+def test_a_filter_does_not_end_the_handshake_of_the_queue_s_owner() -> None:
+    with World("tdrr", OPTIONS + " flows 1") as w:
+        pass_through(w, SYN, flow=1)
+        w.do(f"t {2 * MS}")
+        pass_through(w, ACK, flow=2, **{"class": 1})
+        w.do(f"t {4 * MS}")
+        pass_through(w, ACK, flow=1)
+        assert is_near(w.named()["rtt"], 6 * MS)
+
+
+def test_queues_that_flows_share_by_their_hash_do_not_count() -> None:
+    with World("tdrr", OPTIONS + " flows 1 noavoid_collisions") as w:
+        pass_through(w, SYN, flow=1)
+        w.do(f"t {MS // 100}")
+        pass_through(w, ACK, flow=2)
+        assert w.named()["rtt"] == 0
+
+
+def test_handshakes_count_when_the_table_of_flows_is_full() -> None:
+    """A new flow then starts with the throughput of one that it replaces."""
+    with World("tdrr", OPTIONS + " flows 32") as w:
+        for flow in range(5000):
+            pass_through(w, ACK, flow=1000 + flow)
+        for flow in range(60):
+            handshake(w, 5 * MS, flow=flow)
+        assert is_near(w.named()["rtt"], 5 * MS)
+
+
+def test_a_flow_does_not_end_the_handshake_of_one_that_it_replaces() -> None:
+    """Half of the flows send a SYN only, and the others a large packet only."""
+    with World("tdrr", OPTIONS + " flows 8") as w:
+        for flow in range(3000):
+            flags, size = (SYN, 90) if flow % 2 else (ACK, 1514)
+            w.enqueue(flow=flow, proto="tcp", flags=flags, len=size)
+            w.dequeue()
+            w.do("t 1000")
+        assert w.named()["rtt"] == 0
+
+
+def test_handshakes_from_before_the_option_was_off_do_not_count() -> None:
+    with World("tdrr", OPTIONS) as w:
+        handshake(w, 5 * MS, flow=1)
+        for flow in range(2, 30):
+            pass_through(w, SYN, flow=flow)
+        w.change("nofollow_rtt")
+        for flow in range(2, 30):
+            pass_through(w, ACK, flow=flow)
+        w.do(f"t {2000 * MS}")
+        w.change("follow_rtt")
+        for flow in range(2, 30):
+            pass_through(w, ACK, flow=flow)
+        assert is_near(w.named()["rtt"], 5 * MS)
+
+
 def test_a_repeated_syn_starts_anew() -> None:
     """The first one was lost a second ago, so the answer is to the second one."""
     with World("tdrr", OPTIONS) as w:
@@ -135,3 +203,15 @@ def test_target_and_handshakes_do_not_mix() -> None:
         now = w.named()
         assert now["target_drop"] > 0
         assert is_near(now["rtt"], 4 * MS)
+
+
+def test_target_signals_to_a_flow_that_sends_only_syns() -> None:
+    """Otherwise one flow that repeats its SYN could keep the delay above target."""
+    with World("tdrr", OPTIONS + " target 1ms") as w:
+        w.do("o 1")
+        for _ in range(600):
+            w.enqueue(flow=1, proto="tcp", flags=SYN, len=1000)
+            w.enqueue(flow=1, proto="tcp", flags=SYN, len=1000)
+            w.do(f"t {MS}")
+            w.dequeue()
+        assert w.named()["target_drop"] > 0

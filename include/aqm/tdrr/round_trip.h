@@ -43,11 +43,16 @@ static inline bool round_trip_has_start(u32 mark)
 	return mark && !(mark & 1);
 }
 
+/* Return how long ago a handshake began, ns modulo 2^42. */
+static inline u64 round_trip_gone(u32 start, u64 now)
+{
+	return (u64)((u32)(now >> ROUND_TRIP_SHIFT) - start) << ROUND_TRIP_SHIFT;
+}
+
 /**
  * round_trip_count() - count a handshake
  * @average: of the samples, us; 0 before the first
- * @start: of the handshake
- * @now: time of the packet behind it, ns
+ * @gone: time from its start to the packet behind it, ns
  * @longest: memory, us
  *
  * The average is off by less than 1 us for each sample, towards the sample. So it reaches
@@ -55,12 +60,10 @@ static inline bool round_trip_has_start(u32 mark)
  *
  * Return: the new average.
  */
-static inline u32 round_trip_count(u32 average, u32 start, u64 now, u32 longest)
+static inline u32 round_trip_count(u32 average, u64 gone, u32 longest)
 {
-	u32 gone = (u32)(now >> ROUND_TRIP_SHIFT) - start;
-	u32 sample;
+	u32 sample = clamp_t(u64, div_u64(gone, 1000), 1, longest);
 
-	sample = clamp_t(u64, div_u64((u64)gone << ROUND_TRIP_SHIFT, 1000), 1, longest);
 	if (!average)
 		return sample;
 	if (sample > average)
