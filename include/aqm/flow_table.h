@@ -30,6 +30,8 @@
  *
  * If flows share too often, or entries are lost that would have been useful, the owner
  * of the table lets it grow, outside the datapath: flow_table_grow(). No packet moves.
+ * Entries move set by set. A set moves when an arrival needs one of its entries, or when
+ * flow_table_move() comes to it. So a packet looks into one table only.
  *
  * Levels: <aqm/flow_level.h>. For qsdrr all are 0.
  */
@@ -83,6 +85,9 @@ static_assert(sizeof(struct flow_set) == 64);
  * @shares: arrivals of flows that had to share a queue
  * @wants: the table should grow: FLOW_WANTS_...
  * @recalled: flows that got a queue, and had a level
+ * @old: the table before this one, until all of it has moved; otherwise NULL
+ * @old_sets: its number of sets
+ * @unmoved: sets of it, from the first one on, that may still have entries
  */
 struct flow_table {
 	struct flow_set	*set;
@@ -103,14 +108,17 @@ struct flow_table {
 	u32		shares;
 	u32		wants;
 	u64		recalled;
+	struct flow_set	*old;
+	u32		old_sets;
+	u32		unmoved;
 };
 
 /* The rest is in frame/flow_table.c. */
 u32 flow_table_search(struct flow_table *ft, struct flow_rounds *fr, u32 tag);
 void flow_table_begin(struct flow_table *ft, struct flow_set *set, u32 sets, u32 named);
 void flow_table_reset(struct flow_table *ft);
-void flow_table_grow(struct flow_table *ft, const struct flow_rounds *fr,
-		     struct flow_set *set, u32 sets);
+void flow_table_grow(struct flow_table *ft, struct flow_set *set, u32 sets);
+struct flow_set *flow_table_move(struct flow_table *ft, const struct flow_rounds *fr);
 
 /* Return the value of an entry. */
 static inline u32 *flow_table_value(const struct flow_table *ft, u32 entry)
