@@ -3,7 +3,7 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 
-#include <aqm/flow_spread.h>
+#include <aqm/flow_key.h>
 #include <aqm/flow_table.h>
 
 #include "../../frame/flow_table.c"
