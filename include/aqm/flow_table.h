@@ -150,7 +150,10 @@ static inline bool flow_table_is_owned(const struct flow_table *ft,
 	return *flow_table_value(ft, fq->owner) == (FLOW_HAS_QUEUE | fq->turn.number);
 }
 
-/* Return whether this flow owns a queue. Other flows may have packets in it nevertheless. */
+/*
+ * Return whether this flow owns a queue. Other flows may have packets in it nevertheless.
+ * The present table has its entry, because an arrival of the flow has found its queue.
+ */
 static inline bool flow_table_owns(const struct flow_table *ft, u32 tag,
 				   const struct flow_queue *fq)
 {
