@@ -40,7 +40,7 @@
  *  - All m candidates are drawn, even after a match.
  *  - A flow has the same protocol, full addresses of either family, ports, GRE
  *    key and VLAN number. If a filter names a class, the class defines the
- *    flow. We compare hashes of these fields: <aqm/flow_hash.h>.
+ *    flow. We compare hashes of these fields: <aqm/packet_flow.h>.
  *  - GSO packets: frame/split_gso.c. A whole one is one candidate.
  *  - With ecn, packets that RED would drop are marked if they allow it, also
  *    above max unless harddrop. With nodrop, packets that cannot be marked are
@@ -57,7 +57,7 @@
  */
 
 #include <linux/siphash.h>
-#include <aqm/flow_hash.h>
+#include <aqm/packet_flow.h>
 #include <aqm/red_fifo.h>
 #include <aqm/frame.h>
 #include <aqm/split_gso.h>

@@ -44,7 +44,7 @@
  *    no default should delay packets longer. If 2 Bmax = 4 target is above the
  *    limit, the rest is drop tail. To get FPQ's delay with many flows, set the
  *    limit: the texts have 10 to 15 P.
- *  - <aqm/flow_hash.h> defines a flow.
+ *  - <aqm/packet_flow.h> defines a flow.
  *  - The average of an empty queue decays by time: <aqm/red_fifo.h>.
  *  - GSO packets: frame/split_gso.c.
  *
@@ -53,8 +53,8 @@
 
 #include <linux/siphash.h>
 #include <aqm/fpq/flow_count.h>
-#include <aqm/flow_hash.h>
 #include <aqm/fpq/flow_proportional.h>
+#include <aqm/packet_flow.h>
 #include <aqm/plain_fifo.h>
 #include <aqm/red_queue.h>
 #include <aqm/frame.h>

@@ -61,7 +61,7 @@
  *  - The weight is computed from the link and the limit: see <aqm/red_fifo.h>.
  *    It is half of RED's because there are two samples per packet. The paper
  *    has 0.002.
- *  - <aqm/flow_hash.h> defines a flow. A filter's class can replace it.
+ *  - <aqm/packet_flow.h> defines a flow. A filter's class can replace it.
  *  - A flow's state, including its strikes, ends with its last packet, as in
  *    the paper. A packet that a parent has peeked at is still in the queue.
  *  - GSO packets: frame/split_gso.c. This applies to a flow's length, too.
@@ -70,7 +70,7 @@
  */
 
 #include <aqm/fred/active_flows.h>
-#include <aqm/flow_hash.h>
+#include <aqm/packet_flow.h>
 #include <aqm/plain_fifo.h>
 #include <aqm/red_queue.h>
 #include <aqm/frame.h>

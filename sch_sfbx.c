@@ -55,7 +55,7 @@
  *    needs for 6.25 packets of avpkt bytes, the same part of any link, 16 %.
  *  - An arrival counts towards no bin before it is queued. It is compared with
  *    the limit last.
- *  - <aqm/flow_hash.h> defines a flow. A filter's class can replace it. SFB's
+ *  - <aqm/packet_flow.h> defines a flow. A filter's class can replace it. SFB's
  *    hash functions stir this number with a random one per set of bins.
  *  - With ecn, arrivals that chance selects are marked instead of dropped, with
  *    harddrop only while not all of their bins are overfull. The bins and the
@@ -68,7 +68,7 @@
  */
 
 #include <aqm/sfbx/accounting_bins.h>
-#include <aqm/flow_hash.h>
+#include <aqm/packet_flow.h>
 #include <aqm/plain_fifo.h>
 #include <aqm/seeded_random.h>
 #include <aqm/frame.h>

@@ -9,10 +9,20 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from pathlib import Path
 
 from aqmlab.qdiscs.metadata import all_metadata
-from bench import figures, holds, instructions, layout, memory, pictures, times, timing, tracing
+from bench import (
+    figures,
+    holds,
+    instructions,
+    layout,
+    memory,
+    options,
+    pictures,
+    times,
+    timing,
+    tracing,
+)
 from bench.instructions import MAINLINE, REGIMES, SLOW, STANDARD, BenchCell, nosplit_word
 from labkit import modules, stock
 
@@ -26,59 +36,6 @@ TRACED = [("overload", 100), ("overload", 10_000)]
 #: This kind stalls in this regime, see docs/performance.md.
 STALLED = ("choke", "mixed")
 TOGETHER = 12  # kinds per guest; the results of a guest are kept if a later one fails
-
-
-def parser(kinds: Sequence[str]) -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    p = argparse.ArgumentParser(prog="bench/run", description=__doc__)
-    p.add_argument(
-        "--qdisc",
-        action="append",
-        choices=kinds,
-        metavar="KIND",
-        help=f"again for more (default: all): {' '.join(kinds)}",
-    )
-    p.add_argument(
-        "--regime",
-        action="append",
-        choices=REGIMES,
-        metavar="NAME",
-        help="; ".join(f"{name}: {r.about}" for name, r in REGIMES.items())
-        + f" (default: {', '.join(STANDARD)})",
-    )
-    p.add_argument(
-        "--flows", action="append", type=int, metavar="N", help="number of flows (default: 100)"
-    )
-    p.add_argument(
-        "--profile", action="store_true", help="show instructions by function, and cache lines"
-    )
-    p.add_argument(
-        "--whole", action="store_true", help="measure everything that docs/performance.md shows"
-    )
-    p.add_argument("--memory", action="store_true", help="measure only memory per instance")
-    p.add_argument(
-        "--leaves",
-        action="store_true",
-        help=f"measure only the memory of {memory.MANY} instances with few flows",
-    )
-    p.add_argument("--time", action="store_true", help="time packets in ns, in user-mode Linux")
-    p.add_argument(
-        "--base", type=Path, metavar="DIR", help="with --time: time another checkout's kinds, too"
-    )
-    p.add_argument(
-        "--holds", action="store_true", help="time only how long growing tables hold the root lock"
-    )
-    p.add_argument("--layout", action="store_true", help="show only the sizes of our structures")
-    p.add_argument("--json", action="store_true", help="print a line of JSON for each row")
-    p.add_argument(
-        "--write",
-        action="store_true",
-        help=f"write to {figures.STORE.relative_to(figures.TOP)} and "
-        f"{figures.PAGE.relative_to(figures.TOP)}; if a cost of ours has increased, "
-        "keep the old value and fail",
-    )
-    p.add_argument("--accept", action="store_true", help="with --write: accept higher costs")
-    return p
 
 
 def sensible(cell: BenchCell) -> bool:
@@ -165,8 +122,8 @@ class BenchRun:
     def leaves(self) -> None:
         """Measure the memory and time of many instances, first for fq_codel."""
         first = 0.0
-        kinds = [kind for kind in self.kinds if kind in {*all_metadata()} & {*memory.HAVE_FLOWS}]
-        for leaf, taken, seconds in memory.many(["fq_codel", *kinds]):
+        kinds = dict.fromkeys(["fq_codel", *options.kinds_of("leaves", self.kinds)])
+        for leaf, taken, seconds in memory.many(list(kinds)):
             first = first or seconds
             here = {"bytes": taken.counted * leaf.leaves, "time": round(seconds / first, 1)}
             self.found["leaves"].setdefault(leaf.qdisc, {})[leaf.options] = here
@@ -176,9 +133,8 @@ class BenchRun:
     def time(self) -> None:
         """Time packets, and name the cells that are beyond their targets."""
         asked = self.asked
-        cells = [cell for cell in timing.CELLS if self._asked_for(cell)]
-        kinds = [kind for kind in self.kinds if kind in {*timing.SOURCES, *all_metadata()}]
-        found = timing.measured(kinds, cells, asked.base)
+        kinds = options.kinds_of("time", self.kinds)
+        found = timing.measured(kinds, options.cells_to_time(asked), asked.base)
         print(times.report(found))
         now = times.stored(found["this"])
         self.found["time"] = now
@@ -187,19 +143,12 @@ class BenchRun:
             print(f"bench: slower: {line}", file=sys.stderr)
         self.save()
 
-    def _asked_for(self, cell: tuple[str, int]) -> bool:
-        """Return whether the command asks for a cell."""
-        return (not self.asked.regime or cell[0].split()[-1] in self.asked.regime) and (
-            not self.asked.flows or cell[1] in self.asked.flows
-        )
-
     def layout(self) -> None:
         """Read the sizes of our structures."""
         built = modules.ensure_modules(stock.ensure_stock(instructions.KERNEL))
-        for kind in all_metadata():
-            if kind in self.kinds:
-                self.found["layout"][kind] = layout.sizes(kind, built)
-                print(kind, json.dumps(self.found["layout"][kind]))
+        for kind in options.kinds_of("layout", self.kinds):
+            self.found["layout"][kind] = layout.sizes(kind, built)
+            print(kind, json.dumps(self.found["layout"][kind]))
         self.save()
 
     def go(self) -> int:
@@ -256,11 +205,9 @@ class BenchRun:
 def main() -> int:
     """Run the benchmark that the command line requests."""
     kinds = [*all_metadata(), *MAINLINE]
-    asked = parser(kinds).parse_args()
-    if asked.time and asked.write and (asked.qdisc or asked.regime or asked.flows):
-        raise SystemExit("bench: --time --write needs all kinds and cells, of one run")
-    if asked.base and not asked.time:
-        raise SystemExit("bench: --base needs --time")
+    asked = options.parser(kinds).parse_args()
+    if why := options.refusal(asked, kinds):
+        raise SystemExit(f"bench: {why}")
     if asked.holds:
         print(holds.report())
         return 0

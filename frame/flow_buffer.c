@@ -179,7 +179,8 @@ static void flow_buffer_rest(struct Qdisc *sch)
 	const struct flow_buffer_memory old = { b->rounds.queues, b->table.set };
 
 	sch_tree_lock(sch);
-	if (b->rounds.active || (b->ops->is_spent && !b->ops->is_spent(sch))) {
+	if (b->rounds.active || b->table.old ||
+	    (b->ops->is_spent && !b->ops->is_spent(sch))) {
 		sch_tree_unlock(sch);
 		schedule_delayed_work(&b->idle, FLOW_BUFFER_REST * HZ);
 		return;
@@ -339,19 +340,20 @@ static void flow_buffer_switch(struct Qdisc *sch, struct flow_buffer_memory *m, 
 			       u32 sets)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
-	const struct flow_buffer_memory old = { m->queues ? b->rounds.queues : NULL,
-						m->set ? b->table.set : NULL };
+	struct flow_queue *old = b->rounds.queues;
 
 	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
 	if (m->queues) {
-		memcpy(m->queues, old.queues, (size_t)b->flows * NUMBERED_BYTES);
+		memcpy(m->queues, old, (size_t)b->flows * NUMBERED_BYTES);
 		flow_rounds_more(&b->rounds, m->queues, flows);
 		WRITE_ONCE(b->flows, flows);
-		b->ops->moved(sch, old.queues);
+		b->ops->moved(sch, old);
+		m->queues = old;
 	}
-	if (m->set)
-		flow_table_grow(&b->table, &b->rounds, m->set, sets);
-	*m = old;
+	if (m->set) {
+		flow_table_grow(&b->table, m->set, sets);
+		m->set = NULL;
+	}
 }
 
 /* Return the sets of the second table. */
@@ -365,7 +367,7 @@ static u32 flow_buffer_more_sets(const struct flow_buffer *b)
 
 /*
  * Switch to so many queues or sets, unless their number is 0. Under the lock we only copy
- * the present ones, at most 256 KB each.
+ * the present queues, at most 256 KB. Entries of flows move later: flow_buffer_move().
  */
 static void flow_buffer_enlarge(struct Qdisc *sch, u32 flows, u32 sets)
 {
@@ -380,7 +382,7 @@ static void flow_buffer_enlarge(struct Qdisc *sch, u32 flows, u32 sets)
 	flow_buffer_free(&m);
 }
 
-/* Add queues if wanted, and entries for flows, in two steps so that the lock is held briefly. */
+/* Add queues if wanted, and entries for flows. One of them may find no memory. */
 static void flow_buffer_grow(struct Qdisc *sch, u32 wants)
 {
 	struct flow_buffer *b = qdisc_priv(sch);
@@ -390,6 +392,26 @@ static void flow_buffer_grow(struct Qdisc *sch, u32 wants)
 		flow_buffer_enlarge(sch, b->named * FLOW_BUFFER_GROW, 0);
 	if (sets != b->table.sets)
 		flow_buffer_enlarge(sch, 0, sets);
+}
+
+/* Move some entries to the larger table. Return: the one before, when it is empty */
+static struct flow_set *flow_buffer_move_some(struct Qdisc *sch)
+{
+	struct flow_buffer *b = qdisc_priv(sch);
+
+	lockdep_assert_held(qdisc_root_sleeping_lock(sch));
+	return flow_table_move(&b->table, &b->rounds);
+}
+
+/* The lock is held briefly, and given back before the next entries move. */
+static void flow_buffer_move(struct Qdisc *sch)
+{
+	struct flow_set *old;
+
+	sch_tree_lock(sch);
+	old = flow_buffer_move_some(sch);
+	sch_tree_unlock(sch);
+	kvfree(old);
 }
 
 /* Return which of the wanted additions are possible. */
@@ -402,7 +424,7 @@ static u32 flow_buffer_possible(const struct flow_buffer *b, u32 wants)
 	return wants;
 }
 
-/* Let the buffer grow. */
+/* Let the buffer grow, step by step. */
 static void flow_buffer_work(struct work_struct *work)
 {
 	struct flow_buffer *b = container_of(to_delayed_work(work), struct flow_buffer, work);
@@ -413,10 +435,14 @@ static void flow_buffer_work(struct work_struct *work)
 		return;
 	wants = flow_buffer_possible(b, READ_ONCE(b->wants));
 	WRITE_ONCE(b->wants, 0);
+	if (b->table.old)
+		flow_buffer_move(sch);
 	if (!READ_ONCE(b->rounds.queues))
 		flow_buffer_wake_late(sch);
 	else if (wants)
 		flow_buffer_grow(sch, wants);
+	if (b->table.old)
+		schedule_delayed_work(&b->work, 0);
 	rtnl_unlock();
 }
 
@@ -489,6 +515,7 @@ void flow_buffer_destroy(struct Qdisc *sch)
 		cancel_delayed_work_sync(&b->work);
 		cancel_delayed_work_sync(&b->idle);
 	}
+	kvfree(b->table.old);
 	kvfree(b->table.set);
 	kvfree(b->rounds.queues);
 }

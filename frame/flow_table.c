@@ -10,6 +10,7 @@
 #define FLOW_TABLE_PERIOD	16U	/* half-lives in which losses are counted */
 #define FLOW_TABLE_LOSSES	4U	/* one for so many sets */
 #define FLOW_TABLE_SHARES	32U	/* one for so many queues, ever */
+#define FLOW_TABLE_MOVES	256U	/* sets that flow_table_move() moves at once */
 
 /* Use an empty table, whose bytes are 0, or none. No flow has a queue. */
 void flow_table_begin(struct flow_table *ft, struct flow_set *set, u32 sets, u32 named)
@@ -31,6 +32,7 @@ void flow_table_reset(struct flow_table *ft)
 	flow_table_skip(ft);
 	ft->fresh = ft->named;
 	ft->kept = 0;
+	ft->unmoved = 0;
 }
 
 /* Return the number of the first entry of the set that a tag names. */
@@ -50,6 +52,45 @@ static struct flow_queue *flow_table_queue(const struct flow_table *ft,
 					   const struct flow_rounds *fr, u32 entry)
 {
 	return flow_rounds_queue(fr, *flow_table_value(ft, entry) & FLOW_QUEUE);
+}
+
+/*
+ * Move a set of the table before to the present one. An entry keeps its way. Nothing else
+ * fills the sets that the entries move to, as long as this set has not moved: see
+ * flow_table_search().
+ */
+static noinline void __flow_table_move_set(struct flow_table *ft,
+					   const struct flow_rounds *fr, u32 number)
+{
+	struct flow_set *set = &ft->old[number];
+	u32 way, entry, tag, value;
+
+	for (way = 0; way < FLOW_WAYS; way++) {
+		tag = set->tag[way];
+		value = set->value[way];
+		if (!tag)
+			continue;
+		entry = flow_table_first(ft, tag) + way;
+		flow_table_put(ft, entry, tag, value);
+		if (value & FLOW_HAS_QUEUE)
+			flow_table_queue(ft, fr, entry)->owner = entry;
+	}
+	memset(set, 0, sizeof(*set));
+}
+
+/* The same, unless the set has moved. */
+static void flow_table_move_set(struct flow_table *ft, const struct flow_rounds *fr,
+				u32 number)
+{
+	if (unlikely(number < ft->unmoved))
+		__flow_table_move_set(ft, fr, number);
+}
+
+/* If a flow owns a queue, its entry is in the present table then. */
+static void flow_table_move_owner(struct flow_table *ft, const struct flow_rounds *fr,
+				  const struct flow_queue *fq)
+{
+	flow_table_move_set(ft, fr, fq->owner / FLOW_WAYS);
 }
 
 /* Return the way that has a tag, most likely @home; FLOW_WAYS if there is none. */
@@ -143,7 +184,7 @@ static void flow_table_prefetch(const struct flow_table *ft, const struct flow_r
  * long as no flow has had some queues, the tag names eight of them, so that a flow has the
  * same class in each run.
  */
-static u32 flow_table_next(const struct flow_table *ft, const struct flow_rounds *fr, u32 tag)
+static u32 flow_table_next(struct flow_table *ft, const struct flow_rounds *fr, u32 tag)
 {
 	u32 i, first = reciprocal_scale(tag, ft->named / FLOW_WAYS) * FLOW_WAYS;
 	const struct flow_queue *fq;
@@ -152,6 +193,7 @@ static u32 flow_table_next(const struct flow_table *ft, const struct flow_rounds
 		return fr->empty;
 	for (i = 0; i < FLOW_WAYS; i++) {
 		fq = flow_rounds_queue(fr, first + (tag + i) % FLOW_WAYS);
+		flow_table_move_owner(ft, fr, fq);
 		if (!fq->head && !flow_table_is_owned(ft, fq))
 			return fq->turn.number;
 	}
@@ -166,6 +208,7 @@ static u32 flow_table_claim(struct flow_table *ft, const struct flow_rounds *fr,
 	struct flow_queue *fq;
 
 	fq = flow_rounds_queue(fr, number);
+	flow_table_move_owner(ft, fr, fq);
 	ft->left = FLOW_NONE;
 	if (flow_table_is_owned(ft, fq)) {
 		*flow_table_value(ft, fq->owner) = 0;
@@ -234,6 +277,7 @@ u32 flow_table_search(struct flow_table *ft, struct flow_rounds *fr, u32 tag)
 	struct flow_queue *named = flow_rounds_queue(fr, reciprocal_scale(tag, ft->named));
 	u32 above, any, rank, number, way;
 
+	flow_table_move_set(ft, fr, reciprocal_scale(tag, ft->old_sets));
 	tag += !tag;
 	home = tag % FLOW_WAYS;
 	way = flow_set_way(set, home, tag);
@@ -263,32 +307,42 @@ u32 flow_table_search(struct flow_table *ft, struct flow_rounds *fr, u32 tag)
 }
 
 /**
- * flow_table_grow() - use a larger table, with the entries of the present one
+ * flow_table_grow() - use a larger table; call flow_table_move() until it returns a table
  * @ft: the flows
- * @fr: the queues
  * @set: the larger table, filled with 0
  * @sets: its number of sets, a multiple of that of the present one
  *
  * The sets of a larger table are parts of the sets of the smaller one, so there is room
- * for all entries. The cost is O(present sets).
+ * for all entries.
  */
-void flow_table_grow(struct flow_table *ft, const struct flow_rounds *fr,
-		     struct flow_set *set, u32 sets)
+void flow_table_grow(struct flow_table *ft, struct flow_set *set, u32 sets)
 {
-	const struct flow_table old = *ft;
-	u32 i, entry, value, tag;
-
+	ft->old = ft->set;
+	ft->old_sets = ft->sets;
+	ft->unmoved = ft->sets;
 	ft->set = set;
 	ft->sets = sets;
 	ft->losses = 0;
-	for (i = 0; i < old.sets * FLOW_WAYS; i++) {
-		tag = old.set[i / FLOW_WAYS].tag[i % FLOW_WAYS];
-		value = *flow_table_value(&old, i);
-		if (!tag)
-			continue;
-		entry = flow_table_first(ft, tag) + i % FLOW_WAYS;
-		flow_table_put(ft, entry, tag, value);
-		if (value & FLOW_HAS_QUEUE)
-			flow_table_queue(ft, fr, entry)->owner = entry;
-	}
+}
+
+/**
+ * flow_table_move() - move some sets of the table before to the present one
+ * @ft: the flows, after flow_table_grow()
+ * @fr: the queues
+ *
+ * The cost is O(FLOW_TABLE_MOVES), whatever the size of the table is.
+ *
+ * Return: the table before if all of it has moved, to free it; otherwise NULL
+ */
+struct flow_set *flow_table_move(struct flow_table *ft, const struct flow_rounds *fr)
+{
+	struct flow_set *old = ft->old;
+	u32 i;
+
+	for (i = 0; i < FLOW_TABLE_MOVES && ft->unmoved; i++)
+		__flow_table_move_set(ft, fr, --ft->unmoved);
+	if (ft->unmoved)
+		return NULL;
+	ft->old = NULL;
+	return old;
 }

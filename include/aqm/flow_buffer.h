@@ -31,7 +31,7 @@
 #include <uapi/linux/pkt_sched_aqm.h>
 #include "../compat.h"
 #include "flow_queues.h"
-#include "flow_spread.h"
+#include "flow_key.h"
 #include "flow_table.h"
 #include "frame.h"
 #include "queue.h"

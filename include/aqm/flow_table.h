@@ -30,8 +30,17 @@
  *
  * If flows share too often, or entries are lost that would have been useful, the owner
  * of the table lets it grow, outside the datapath: flow_table_grow(). No packet moves.
+ * Entries move set by set. A set moves when an arrival needs one of its entries, or when
+ * flow_table_move() comes to it. So a packet looks into one table only.
  *
- * Levels: <aqm/flow_level.h>. For qsdrr all are 0.
+ * The level of a flow is the logarithm of its throughput, in 31 bits. For qsdrr all are 0.
+ * <aqm/tdrr/throughput_index.h> stores a throughput as units * 2^half_life. Its level has
+ * the number of the octave of this product, modulo 2^12, and the FLOW_LEVEL_BITS bits that
+ * follow its highest one. So a level stays as it is while the throughput decays, and the
+ * level of one unit rises by an octave in each half-life.
+ *
+ * A level counts as 0 if it is not above that of one unit now. After 4032 idle half-lives
+ * it can seem high for 64 half-lives. We accept this.
  */
 #ifndef _AQM_FLOW_TABLE_H
 #define _AQM_FLOW_TABLE_H
@@ -40,10 +49,12 @@
 #include <linux/build_bug.h>
 #include <linux/kernel.h>
 #include <linux/types.h>
-#include "flow_level.h"
 #include "flow_queues.h"
 
 #define FLOW_WAYS		8U
+#define FLOW_LEVEL_BITS		19
+#define FLOW_LEVEL_OCTAVES	64U	/* from one unit to the highest throughput */
+#define FLOW_LEVELS		BIT(31)	/* levels are modulo this */
 /* The value of an entry: a level, or this with the number of a queue. */
 #define FLOW_HAS_QUEUE		0x80000000U
 #define FLOW_QUEUE		0x0000ffffU
@@ -83,6 +94,9 @@ static_assert(sizeof(struct flow_set) == 64);
  * @shares: arrivals of flows that had to share a queue
  * @wants: the table should grow: FLOW_WANTS_...
  * @recalled: flows that got a queue, and had a level
+ * @old: the table before this one, until all of it has moved; otherwise NULL
+ * @old_sets: its number of sets
+ * @unmoved: sets of it, from the first one on, that may still have entries
  */
 struct flow_table {
 	struct flow_set	*set;
@@ -103,14 +117,25 @@ struct flow_table {
 	u32		shares;
 	u32		wants;
 	u64		recalled;
+	struct flow_set	*old;
+	u32		old_sets;
+	u32		unmoved;
 };
 
 /* The rest is in frame/flow_table.c. */
 u32 flow_table_search(struct flow_table *ft, struct flow_rounds *fr, u32 tag);
 void flow_table_begin(struct flow_table *ft, struct flow_set *set, u32 sets, u32 named);
 void flow_table_reset(struct flow_table *ft);
-void flow_table_grow(struct flow_table *ft, const struct flow_rounds *fr,
-		     struct flow_set *set, u32 sets);
+void flow_table_grow(struct flow_table *ft, struct flow_set *set, u32 sets);
+struct flow_set *flow_table_move(struct flow_table *ft, const struct flow_rounds *fr);
+
+/* Return how far a level is above @now, the level of one unit; 0 if it has decayed. */
+static inline u32 flow_level_above(u32 level, u32 now)
+{
+	u32 above = (level - now) % FLOW_LEVELS;
+
+	return above >> FLOW_LEVEL_BITS < FLOW_LEVEL_OCTAVES ? above : 0;
+}
 
 /* Return the value of an entry. */
 static inline u32 *flow_table_value(const struct flow_table *ft, u32 entry)
@@ -125,7 +150,10 @@ static inline bool flow_table_is_owned(const struct flow_table *ft,
 	return *flow_table_value(ft, fq->owner) == (FLOW_HAS_QUEUE | fq->turn.number);
 }
 
-/* Return whether this flow owns a queue. Other flows may have packets in it nevertheless. */
+/*
+ * Return whether this flow owns a queue. Other flows may have packets in it nevertheless.
+ * The present table has its entry, because an arrival of the flow has found its queue.
+ */
 static inline bool flow_table_owns(const struct flow_table *ft, u32 tag,
 				   const struct flow_queue *fq)
 {

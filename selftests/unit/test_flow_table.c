@@ -3,7 +3,7 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 
-#include <aqm/flow_spread.h>
+#include <aqm/flow_key.h>
 #include <aqm/flow_table.h>
 
 #include "../../frame/flow_table.c"
@@ -59,6 +59,13 @@ static void add_queues(u32 count)
 		queues[i].fq.turn.number = i;
 	numbered_list_chain(&queues->fq.turn, count, count * MORE - 1);
 	flow_rounds_more(&fr, &queues->fq, count * MORE);
+}
+
+/* Use MORE times as many sets. The entries have yet to move. */
+static void add_sets(void)
+{
+	memset(large, 0, sizeof(large));
+	flow_table_grow(&ft, large, ft.sets * MORE);
 }
 
 /* Find a flow's queue as flow_buffer_hash() and tdrr_claimed() do. */
@@ -122,7 +129,7 @@ static void flows_that_wait_do_not_share(void)
 
 /*
  * Flows come and go, up to three times as many as queues, and the table grows twice. A
- * flow that has a packet queued gets the queue in which it is.
+ * flow that has a packet queued gets the queue in which it is, also while entries move.
  */
 static void packets_of_a_flow_stay_in_one_queue(void)
 {
@@ -137,7 +144,9 @@ static void packets_of_a_flow_stay_in_one_queue(void)
 		memset(waiting, 0, sizeof(waiting));
 		for (step = 0; step < 15000; step++) {
 			if (step == 5000)
-				flow_table_grow(&ft, &fr, large, 64 * MORE / 2);
+				add_sets();
+			if (step == 5000 + 100 * round)
+				flow_table_move(&ft, &fr);
 			if (step == 10000)
 				add_queues(64);
 			flow = unit_below(unit_below(2) ? 20 : 192);
@@ -336,7 +345,9 @@ static void a_larger_table_has_the_same_flows(void)
 		pass(flow, (30U << FLOW_LEVEL_BITS) + flow);
 	for (flow = 0; flow < ARRAY_SIZE(had); flow++)
 		had[flow] = arrive(flow, &packets[flow]);
-	flow_table_grow(&ft, &fr, large, SETS * MORE);
+	add_sets();
+	while (!flow_table_move(&ft, &fr))
+		;
 	for (flow = 0; flow < ARRAY_SIZE(had); flow++)
 		moved += find(flow) != had[flow];
 	unit_ok(ft.sets == SETS * MORE, "the table is larger");
@@ -348,6 +359,84 @@ static void a_larger_table_has_the_same_flows(void)
 	for (flow = 0; flow < 8 * QUEUES; flow++)
 		lost += queues[flow % QUEUES].fq.owner >= 8 * SETS * MORE;
 	unit_ok(!lost, "owners are entries of the larger table");
+}
+
+/* Return what an arrival of some flow got, as one number. */
+static u32 outcome(u32 step)
+{
+	u32 flow = unit_below(unit_below(2) ? 300 : 4000), number = arrive(flow, &packets[step]);
+	u32 got = ft.claimed == FLOW_NONE ? 0 : 1 + ft.above;
+
+	queues[number].level += unit_below(1U << FLOW_LEVEL_BITS);
+	if (fr.active > unit_below(2 * QUEUES))
+		depart();
+	return number + QUEUES * (ft.joined != FLOW_NONE) + 31 * got;
+}
+
+/*
+ * Let flows come and go. The table grows in step 2000. If @slowly, some entries have yet to
+ * move until step 4000. A reset can come in between.
+ */
+static void come_and_go(u32 *got, u64 seed, bool reset, bool slowly)
+{
+	u32 step;
+
+	unit_state = seed;
+	begin(QUEUES);
+	for (step = 0; step < 6000; step++) {
+		if (step == 2000)
+			add_sets();
+		if (step == 2000 && !slowly)
+			while (!flow_table_move(&ft, &fr))
+				;
+		if (slowly && (step == 3000 || step == 4000))
+			flow_table_move(&ft, &fr);
+		if (reset && step == 3500) {
+			while (depart())
+				;
+			flow_table_reset(&ft);
+		}
+		got[step] = outcome(step);
+	}
+}
+
+static void a_table_that_is_half_moved_is_like_a_whole_one(void)
+{
+	static u32 whole[6000], half[6000];
+	u32 round, i, other = 0, left = 0;
+
+	for (round = 0; round < 20; round++) {
+		u64 seed = unit_random();
+
+		come_and_go(whole, seed, round % 2, false);
+		come_and_go(half, seed, round % 2, true);
+		for (i = 0; i < ARRAY_SIZE(half); i++)
+			other += whole[i] != half[i];
+		left += ft.old || ft.unmoved;
+		for (i = 0; i < 8 * SETS; i++)
+			left += small[i / 8].tag[i % 8] && !(round % 2);
+	}
+	unit_ok(!other, "each arrival gets the same queue and level (%u did not)", other);
+	unit_ok(!left, "and in the end all entries have moved (%u did not)", left);
+}
+
+/* Whatever the number of sets is, the lock is held for 256 of them at most. */
+static void few_sets_move_at_once(void)
+{
+	u32 moves = 0, before, most = 0;
+	struct flow_set *old = NULL;
+
+	begin(QUEUES);
+	add_sets();
+	while (!old) {
+		before = ft.unmoved;
+		old = flow_table_move(&ft, &fr);
+		most = max(most, before - ft.unmoved);
+		moves++;
+	}
+	unit_ok(old == small && !ft.old, "the table before is given back");
+	unit_ok(most == 256 && moves == SETS / 256, "%u sets moved in %u steps of %u", SETS,
+		moves, most);
 }
 
 /* Count what a table says of itself by a look at each entry. */
@@ -404,7 +493,9 @@ static void a_flow_with_the_tag_0_is_a_flow(void)
 		if (flow_queue_add(&fr, &queues[number].fq, packets, 1514))
 			flow_table_filled(&ft, &fr, &queues[number].fq);
 		moved += find_tag_0() != number;
-		flow_table_grow(&ft, &fr, large, SETS * MORE);
+		add_sets();
+		moved += find_tag_0() != number;
+		flow_table_move(&ft, &fr);
 		moved += find_tag_0() != number;
 		depart();
 		for (; flow < 500; flow++) {
@@ -413,7 +504,6 @@ static void a_flow_with_the_tag_0_is_a_flow(void)
 				find_tag_0();
 			wrong += !counts_are_right(64);
 		}
-		memset(large, 0, sizeof(large));
 	}
 	unit_ok(!moved, "a flow with the tag 0 stays in its queue (%u moved)", moved);
 	unit_ok(!wrong, "and is counted (%u times wrong)", wrong);
@@ -524,6 +614,8 @@ UNIT_TESTS
 	flows_of_a_full_set_share();
 	a_refused_arrival_shares_no_queue();
 	a_larger_table_has_the_same_flows();
+	a_table_that_is_half_moved_is_like_a_whole_one();
+	few_sets_move_at_once();
 	so_many_losses_are_too_many();
 	a_table_counts_its_flows();
 	a_table_counts_new_queues_after_it_has_more();

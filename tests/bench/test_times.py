@@ -99,3 +99,8 @@ def test_a_hold_is_cycles_by_the_frequency_of_the_counter(monkeypatch: pytest.Mo
     monkeypatch.setattr(holds, "hertz", lambda: 2.0)
     text = "booted\nholds tdrr 1024 4000 20000\nholds qsdrr 4096\n"
     assert list(holds.holds(text)) == [("tdrr", 1024, [2.0, 10.0]), ("qsdrr", 4096, [])]
+
+
+def test_the_longest_hold_is_of_the_step_that_takes_longest_in_a_calm_growth() -> None:
+    growths = [[1.0, 9.0, 4.0], [90.0, 8.0, 5.0], [2.0, 8.5]]
+    assert holds.longest(growths) == (8.0, 8.5)

@@ -86,3 +86,61 @@ def test_packets_of_a_flow_stay_in_order_while_tables_grow_and_rest(kind: str, s
             sizes.append(world.named()["flows"])
     assert sum(now > before for before, now in pairwise(sizes)) >= 2
     assert sum(now < before for before, now in pairwise(sizes)) >= 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("kind", ["qsdrr", "tdrr"])
+def test_a_table_whose_entries_have_not_all_moved_is_as_good(kind: str, seed: int) -> None:
+    """The work that moves entries is seldom done, as on a busy machine."""
+    draw = random.Random(f"half {kind} {seed}")
+    flows = draw.choice([4, 16, 64, 128])
+    with World(kind, f"limit 200 flows {flows}", below=PARENTS[seed], walk=True) as world:
+        for operation in operations(draw, kind):
+            if draw.random() < 0.03:
+                world.do("o 1")
+            world.do(operation)
+            world.do("o 0")
+        for flow in range(10 * flows):
+            world.do(f"e flow={flow} len=60 hash=1 filter=0")
+        world.do("o 1")
+
+
+def grow(world: World) -> None:
+    """Let flows wait until there are more queues. No entry has moved then."""
+    world.do("o 1")
+    flow = 0
+    while world.named()["flows"] == 1024:
+        world.enqueue(flow=flow, len=100)
+        flow += 1
+
+
+@pytest.mark.parametrize("kind", ["qsdrr", "tdrr"])
+def test_a_buffer_rests_after_all_entries_have_moved(kind: str) -> None:
+    """512 sets move in two steps. The minute without packets ends between them."""
+    with World(kind, "limit 2000 flows 1024", walk=True) as world:
+        grow(world)
+        for operation in ("o 0", "d 2000", "t 61000000000", "o 1", "t 61000000000"):
+            world.do(operation)
+        assert world.named()["flows"] > 1024
+        world.do("t 61000000000")
+        assert world.named()["flows"] == 1024
+
+
+@pytest.mark.parametrize("kind", ["qsdrr", "tdrr"])
+def test_a_buffer_is_destroyed_before_its_entries_have_moved(kind: str) -> None:
+    with World(kind, "limit 2000 flows 1024", walk=True) as world:
+        grow(world)
+
+
+@pytest.mark.parametrize("operation", ["r", "v 0"])
+@pytest.mark.parametrize("kind", ["qsdrr", "tdrr"])
+def test_a_reset_also_forgets_entries_that_have_not_moved(kind: str, operation: str) -> None:
+    """Later nothing comes back: the packets of all flows are in queues that the table names."""
+    with World(kind, "limit 2000 flows 1024", below="drr", walk=True) as world:
+        grow(world)
+        world.do("o 0")
+        world.do(operation)
+        for flow in range(300):
+            world.enqueue(flow=flow, len=100)
+        world.do("o 1")
+        world.dequeue(300)

@@ -4,7 +4,7 @@
  * packets and strikes. FRED keeps this state only while packets are queued.
  *
  * A flow is identified by a number that senders cannot predict
- * (<aqm/flow_hash.h>). Flows are in slots 1 to capacity of an array, and in hash
+ * (<aqm/packet_flow.h>). Flows are in slots 1 to capacity of an array, and in hash
  * chains. The hash table has one to two buckets per slot, so finding, adding and
  * removing take O(1). A queue has at most as many flows as packets. If the
  * capacity is the queue's limit, there is always a free slot, and nothing is

@@ -38,7 +38,7 @@
 #include <linux/minmax.h>
 #include <linux/string.h>
 #include <linux/types.h>
-#include "../flow_spread.h"
+#include "../flow_key.h"
 
 #define ACCOUNTING_LEVELS	8U	/* at most */
 

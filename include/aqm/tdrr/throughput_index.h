@@ -58,7 +58,7 @@
  *
  *	units, half_life	a score: throughput(t) 2^u is units 2^half_life
  *	bucket			in the index: the octave of that number, and four bits
- *	level			of a flow without a queue, 31 bits: <aqm/flow_level.h>
+ *	level			of a flow without a queue, 31 bits: <aqm/flow_table.h>
  *	above			a level minus that of one unit now
  *
  * The index knows scores, lengths and times, but no sk_buff and no Qdisc. A score
@@ -71,7 +71,7 @@
 #include <linux/kernel.h>
 #include <linux/math64.h>
 #include <linux/types.h>
-#include <aqm/flow_level.h>
+#include <aqm/flow_table.h>
 #include <aqm/numbered_list.h>
 
 #define THROUGHPUT_MIN_TIME_CONSTANT	1000U		/* us */

@@ -12,6 +12,17 @@ static bool inner_is_linked(struct numbered_link *links, u32 number)
 	       number;
 }
 
+/* The set of a flow. As long as the set before has not moved, no entry of it has. */
+static const struct flow_set *inner_set(const struct flow_table *ft, u32 tag)
+{
+	u32 way, old = (u64)tag * ft->old_sets >> 32;
+
+	for (way = 0; old < ft->unmoved && way < 8; way++)
+		if (ft->old[old].tag[way])
+			return &ft->old[old];
+	return &ft->set[(u64)tag * ft->sets >> 32];
+}
+
 /*
  * Whether a flow with this hash may have packets in this queue: it is the flow's own, or
  * the flow has none and shares the one that its tag names.
@@ -19,7 +30,7 @@ static bool inner_is_linked(struct numbered_link *links, u32 number)
 static bool inner_is_table_of(const struct flow_buffer *b, u32 hash, u32 number)
 {
 	u32 tag = flow_mix(hash, b->salt), way, value;
-	const struct flow_set *set = &b->table.set[(u64)tag * b->table.sets >> 32];
+	const struct flow_set *set = inner_set(&b->table, tag);
 
 	tag += !tag;
 	for (way = 0; way < 8; way++) {
@@ -31,19 +42,39 @@ static bool inner_is_table_of(const struct flow_buffer *b, u32 hash, u32 number)
 	       flow_rounds_queue(&b->rounds, number)->shared;
 }
 
-/* A flow that has its own queue is the only one that has. The empty queues are in a list. */
-static void inner_table(const struct flow_buffer *b)
+/*
+ * A flow that has its own queue is the only one that has. It is in the set that its tag
+ * names. Count entries without a queue, and those with one of the first queues.
+ */
+static void inner_entries(const struct flow_buffer *b, const struct flow_set *set, u32 sets,
+			  u32 *kept, u32 *owned)
 {
-	u32 entry, value, number, empty = 0;
-	const struct flow_queue *fq;
+	u32 entry, value, tag;
 
-	for (entry = 0; entry < 8 * b->table.sets; entry++) {
-		value = *flow_table_value(&b->table, entry);
+	for (entry = 0; entry < 8 * sets; entry++) {
+		value = set[entry / 8].value[entry % 8];
+		tag = set[entry / 8].tag[entry % 8];
+		inner_must(!tag || inner_set(&b->table, tag) == &set[entry / 8]);
+		*kept += tag && !(value & FLOW_HAS_QUEUE);
 		if (!(value & FLOW_HAS_QUEUE))
 			continue;
 		inner_must((value & FLOW_QUEUE) < b->flows);
 		inner_must(flow_rounds_queue(&b->rounds, value & FLOW_QUEUE)->owner == entry);
+		*owned += (value & FLOW_QUEUE) < b->named;
 	}
+}
+
+/* Entries of both tables, if the present one is new. The empty queues are in a list. */
+static void inner_table(const struct flow_buffer *b)
+{
+	const struct flow_table *ft = &b->table;
+	const struct flow_queue *fq;
+	u32 number, empty = 0, kept = 0, owned = 0;
+
+	inner_must(ft->old ? ft->unmoved <= ft->old_sets : !ft->unmoved);
+	inner_entries(b, ft->set, ft->sets, &kept, &owned);
+	inner_entries(b, ft->old, ft->unmoved, &kept, &owned);
+	inner_must(ft->kept == kept && ft->fresh == b->named - owned);
 	number = b->rounds.empty;
 	while (b->rounds.queues && empty < b->flows - b->rounds.active) {
 		fq = flow_rounds_queue(&b->rounds, number);

@@ -61,7 +61,7 @@ class Bin:
 
 
 def stirred(word: int, salt: int) -> int:
-    """Return the hash of a word, as in include/aqm/flow_spread.h."""
+    """Return the hash of a word, as in include/aqm/flow_key.h."""
     word ^= word >> 16
     word = word * 0x9E3779B1 & WORD
     word ^= word >> 16

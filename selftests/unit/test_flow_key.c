@@ -3,7 +3,7 @@
 #include <linux/kernel.h>
 
 #include <linux/bitops.h>
-#include <aqm/flow_spread.h>
+#include <aqm/flow_key.h>
 
 #include "unit.h"
 
