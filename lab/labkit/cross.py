@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from . import guest_programs, modules
+from . import guest_programs, modules, targets
 from .cache import built, digest_files, files_under, mark, prune
 from .kernels import Kernel
 from .modules import KEEP, Extras
@@ -77,5 +77,19 @@ def build_programs(target: Target, path: Path) -> None:
 
 
 def ensure_modules(kernel: Kernel) -> list[Path]:
-    """Return our modules for a kernel of another architecture. Built when needed."""
-    return sorted((modules.ensure_modules(kernel) / kernel.release / "extra").glob("*.ko"))
+    """Return our modules for a kernel of another architecture. Built when needed.
+
+    Debug information is removed, because it has the paths of the checkout. A guest would read it,
+    and that takes time.
+    """
+    tree = modules.ensure_modules(kernel)
+    target = targets.of_architecture(kernel.arch)
+
+    def make(place: Path) -> None:
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(tree / kernel.release / "extra", place)
+        words: list[str | Path] = [target.tool("strip"), "--strip-debug", *place.glob("*.ko")]
+        run_logged(words, LOGS / f"strip-{kernel.key}.log", f"stripping {place}")
+        mark(place)
+
+    return sorted(built(tree.parent.parent / "stripped", make).glob("*.ko"))

@@ -139,6 +139,13 @@ def run(request: Request, capture: bool = False) -> Result:
     CAPTURE keeps the command's output in the result instead of passing it through. Raises
     LabError if the lab cannot be set up. Failures inside the guest are part of the Result.
     """
+    request = settled(request)
+    engine = {"uml": uml.run, "qemu": qemu.run, "cloud": icount.run}
+    return engine[table(request.engine, request.clock)](request, capture)
+
+
+def settled(request: Request) -> Request:
+    """Return REQUEST with its clock and its kernel named. Raises LabError if it is impossible."""
     request = replace(
         request, kernel=trees.named(request.kernel), ptrace=bool(os.environ.get(PTRACE))
     )
@@ -147,5 +154,4 @@ def run(request: Request, capture: bool = False) -> Result:
     kernel = request.kernel or default_kernel(request.engine, request.clock)
     request = replace(request, kernel=kernel)
     check(request)  # a substitute may have replaced the default kernel
-    engine = {"uml": uml.run, "qemu": qemu.run, "cloud": icount.run}
-    return engine[table(request.engine, request.clock)](request, capture)
+    return request

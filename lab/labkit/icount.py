@@ -195,9 +195,8 @@ def collect(request: Request, job: Path, place: int) -> None:
         target.write_bytes(data)
 
 
-def run(request: Request, capture: bool) -> Result:
-    """Boot a kernel for REQUEST and follow it to its end."""
-    kernel = images.ensure(request.kernel)
+def ensure_base(kernel: Kernel, request: Request) -> Path:
+    """Return the initramfs of all requests for KERNEL, which REQUEST names. Cached."""
     target = targets.of_architecture(kernel.arch)
     more: list[Path] = []
     if target == X86:
@@ -207,9 +206,22 @@ def run(request: Request, capture: bool) -> Result:
         extras, init = cross.ensure_programs(target)
         # Our modules need headers, which come with Debian's packages only.
         more = [] if images.is_image(request.kernel) else cross.ensure_modules(kernel)
-        helpers = modules.ensure_helpers()
-    base = initramfs.ensure_base(kernel, extras, init, more)
-    leash = helpers / "leash.so"  # a wheel has none
+    return initramfs.ensure_base(kernel, extras, init, more)
+
+
+def preloaded() -> dict[str, str]:
+    """Return QEMU's environment. A wheel has no libraries to preload."""
+    helpers = BUNDLE or modules.ensure_helpers()
+    libraries = [helpers / f"{name}.so" for name in modules.PRELOADED]
+    found = [str(path) for path in libraries if path.exists()]
+    return {"LD_PRELOAD": ":".join(found)} if found else {}
+
+
+def run(request: Request, capture: bool) -> Result:
+    """Boot a kernel for REQUEST and follow it to its end."""
+    kernel = images.ensure(request.kernel)
+    target = targets.of_architecture(kernel.arch)
+    base = ensure_base(kernel, request)
     values = facts(request, kernel) | {"qemu": qemu_version(target)}
     place = window(target, parse_size(request.memory))
     with job_directory(request.memory) as job:
@@ -222,9 +234,19 @@ def run(request: Request, capture: bool) -> Result:
             command_line(replace(kernel, image=plain), request),
             job,
             request,
-            {"LD_PRELOAD": str(leash)} if leash.exists() else {},
+            preloaded(),
             capture,
             collect=lambda: collect(request, job, place),
         )
         result.lab = values
+        result.busy = busy_seconds(job)
         return result
+
+
+def busy_seconds(job: Path) -> float | None:
+    """Return the virtual seconds in which the guest's processor ran. Each instruction takes 1 ns.
+
+    None if this QEMU did not count its instructions, or if it was killed: lab/src/count.c
+    """
+    counted = job / "instructions"
+    return int(counted.read_text()) / 1e9 if counted.exists() else None

@@ -35,6 +35,9 @@ from .toolchain import MAKE_CC, compiler, compiler_path, jobs, version
 #: Directories of Kbuild's files in addition to the top.
 MODULE_FOLDERS = ("frame", "include", "bench/module", "selftests/gate", "lab/tcp", "lab/trace")
 
+#: Libraries of lab/src for QEMU.
+PRELOADED = ("leash", "count")
+
 KEEP = 12  # number of built trees to keep at any age
 
 #: Output of make in a built tree.
@@ -264,8 +267,8 @@ def build_extras(path: Path) -> None:
 
 
 def ensure_helpers() -> Path:
-    """Build init, and the library that is preloaded into QEMU. Return their directory."""
-    files = [LAB / "src" / name for name in ("init.c", "leash.c")]
+    """Build init, and the libraries that are preloaded into QEMU. Return their directory."""
+    files = [LAB / "src" / name for name in ("init.c", *(f"{name}.c" for name in PRELOADED))]
     return built(BUILD / "lab" / digest_files(files, LAB, compiler()), build_helpers)
 
 
@@ -276,6 +279,7 @@ def build_helpers(path: Path) -> None:
     cc: list[str | Path] = [compiler_path(), "-O2", "-Wall", "-Wextra"]
     log = LOGS / "helpers.log"
     run_logged([*cc, "-static", "-o", path / "init", source / "init.c"], log, "building init")
-    leash = [*cc, "-shared", "-fPIC", "-o", path / "leash.so", source / "leash.c"]
-    run_logged(leash, log, "building leash.so")
+    for name in PRELOADED:
+        library = [*cc, "-shared", "-fPIC", "-o", path / f"{name}.so", source / f"{name}.c"]
+        run_logged(library, log, f"building {name}.so")
     mark(path)

@@ -65,6 +65,7 @@ class Result:
     """Hold the exit status, the reason if it is not the command's own, and the log.
 
     lab: what the bytes of the run depend on, see orders.facts()
+    busy: virtual seconds in which the guest's processor ran, from its boot on; None if unknown
     """
 
     status: int
@@ -75,3 +76,4 @@ class Result:
     stdout: bytes = b""
     stderr: bytes = b""
     lab: Mapping[str, str] = field(default_factory=dict)
+    busy: float | None = None

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from aqmlab import run_command
-from labkit import engines, fetch, icount, records, targets
+from labkit import cross, engines, fetch, icount, images, records, targets
 from labkit.errors import LabError
 from labkit.kernels import Kernel
 from labkit.request import Request, Result
@@ -115,6 +116,17 @@ def test_short_matrix_passes_for_every_kind(kernel: str) -> None:
     assert tap.skipped == []
     assert len(tap.passed) == len(KINDS) * len(PARENTS) * len(CASES)
     assert tap.status == 0
+
+
+@pytest.mark.qemu
+@pytest.mark.extra
+@pytest.mark.usefixtures("tools")
+def test_modules_in_a_guest_do_not_name_the_checkout() -> None:
+    """Longer paths would take the guest more time to read, so its bytes would be others."""
+    modules = cross.ensure_modules(images.ensure(NEWEST))
+    assert "sch_tdrr.ko" in [path.name for path in modules]
+    for path in modules:
+        assert os.fsencode(TOP) not in path.read_bytes()
 
 
 @pytest.mark.qemu

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 
 from aqmlab import ROOT
 from aqmlab.exceptions import RunError
-from labkit import bundle, engines
+from labkit import bundle, busy, engines
 from labkit.errors import EXIT_UNAVAILABLE, LabError
 from labkit.orders import PROGRAMS_IN_GUEST
 from labkit.request import Request
@@ -149,18 +149,19 @@ class _Log:
         return self.file.fileno()
 
 
-def _in_lab(request: Request, log: _Log) -> tuple[int, str, Mapping[str, str]]:
+def _in_lab(request: Request, log: _Log) -> tuple[int, str, Mapping[str, str], float | None]:
     """Boot a guest for `request` with its output in `log`.
 
-    Returns its status, its last lines, and what its bytes depend on.
+    Returns its status, its last lines, what its bytes depend on, and its busy seconds.
     """
     try:
         result = engines.run(replace(request, output=log))
+        busy_s = None if result.status else busy.after_boot(request, result)
     except LabError as error:
-        return EXIT_UNAVAILABLE, str(error), {}
+        return EXIT_UNAVAILABLE, str(error), {}, None
     if result.reason:
         log.write(f"lab: {result.reason}; kernel log: {result.log}\n".encode())
-    return result.status, log.text(), result.lab
+    return result.status, log.text(), result.lab, busy_s
 
 
 def _here(argv: Sequence[str], log: _Log) -> tuple[int, str]:
@@ -276,10 +277,10 @@ def run(
             commands.write()
             request = _request(recipe, asked, commands, lab_options)
             with _bar(recipe, len(commands.steps()), counted=bool(there)) as watch:
-                status, said, lab = _in_lab(replace(request, watch=watch), log)
+                status, said, lab, busy_s = _in_lab(replace(request, watch=watch), log)
             if not status:
                 try:
-                    outcome.write(commands, lab)
+                    outcome.write(commands, lab, busy_s=busy_s)
                 except Failure as failure:
                     log.write(f"error: {failure}\n".encode())
                     status, said = 1, log.text()

@@ -30,12 +30,17 @@ from .counters import (
 from .steps import Failure
 
 
-def write(run: Commands, lab: Mapping[str, str], dropped_before: int = 0) -> None:
+def write(
+    run: Commands,
+    lab: Mapping[str, str],
+    dropped_before: int = 0,
+    busy_s: float | None = None,
+) -> None:
     """Write the guest's facts, and its qdisc in JSON, into the run's directory.
 
     lab: the guest's kernel, seed and so on; dropped_before: packets that the machine had dropped
-    before the run, because a backlog was full. Raises Failure if a program failed, and
-    KeyboardInterrupt if a signal ended the run.
+    before the run, because a backlog was full; busy_s: counted_s of unchanged_kernel.busy
+    Raises Failure if a program failed, and KeyboardInterrupt if a signal ended the run.
     """
     folder = run.directory / run_directory.GUEST_FILES
     ended = ended_ns(run, (folder / REPORT).read_text(errors="replace"))
@@ -43,7 +48,7 @@ def write(run: Commands, lab: Mapping[str, str], dropped_before: int = 0) -> Non
         shown = (folder / SHOWN_JSON).read_text()
         json.loads(shown)
         (run.directory / run_directory.QDISC_JSON).write_text(shown)
-    facts = _facts(run, folder, lab, dropped_before)
+    facts = _facts(run, folder, lab, dropped_before, busy_s)
     if run.recipe["programs"]:
         facts["ended_ns"] = ended
     (run.directory / run_directory.GUEST).write_text(json.dumps(facts, indent=1) + "\n")
@@ -71,7 +76,11 @@ def ended_ns(run: Commands, report: str) -> dict[str, int]:
 
 
 def _facts(
-    run: Commands, folder: Path, lab: Mapping[str, str], dropped_before: int
+    run: Commands,
+    folder: Path,
+    lab: Mapping[str, str],
+    dropped_before: int,
+    busy_s: float | None,
 ) -> dict[str, Any]:
     """Return the versions that the run used, and the counters of each namespace."""
     namespaces = run.recipe["namespaces"]
@@ -80,7 +89,7 @@ def _facts(
         {ns: _counters(shown, run.netns(ns)) for ns in namespaces} for shown in (before, after)
     ]
     uptime, stat = (after.get(("-", path), "") for path in (UPTIME, STAT))
-    busy = unchanged_kernel.busy(uptime, stat, run.recipe["duration_ms"])
+    busy = unchanged_kernel.busy(uptime, stat, run.recipe["duration_ms"], busy_s)
     release, build, softnet = (after["-", path] for path in VERSIONS)
     qdiscs = {ns: qdisc_counters((folder / f"qdiscs-{ns}").read_text()) for ns in namespaces}
     return {
