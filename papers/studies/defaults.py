@@ -7,7 +7,6 @@ packets. The tables are Markdown.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +24,9 @@ CAKE = tuple(f"cake unlimited besteffort {word}" for word in ("split-gso", "no-s
 UTILIZATION = 0.95  # of pfifo's, at least
 QUEUE_MS = 100  # of queue, at most
 LOSS = 0.05  # of the probe, at most, unless pfifo loses more
+
+#: A cell with a run that is no result, because the receiver's window limited the flow.
+FAILED = "\u2013"
 
 
 @dataclass(frozen=True)
@@ -68,10 +70,6 @@ class DefaultMetrics:
     cpu_s: float
 
 
-class Refused(Exception):
-    """The discipline cannot be had with these options."""
-
-
 def name_of(qdisc: str, rate: Rate, seed: int) -> str:
     """A run's directory."""
     offloads = "-gso" if "offloads" in rate.more else ""
@@ -98,12 +96,10 @@ class DefaultRuns:
 
     done: Mapping[str, Mapping[str, Any]]
 
-    def figures(self, qdisc: str, rate: Rate, seed: int) -> DefaultMetrics:
-        """Of one run."""
-        name = name_of(qdisc, rate, seed)
-        if name not in self.done:
-            raise Refused(f"{name} failed: see its log")
-        result = self.done[name]
+    def figures(self, qdisc: str, rate: Rate, seed: int) -> DefaultMetrics | None:
+        """Of one run; None if it failed, as its log says."""
+        if not (result := self.done.get(name_of(qdisc, rate, seed))):
+            return None
         summary, probe = result["summary"], result["groups"]["probe"]
         return DefaultMetrics(
             summary["utilization"],
@@ -113,9 +109,12 @@ class DefaultRuns:
             result["cpu_seconds"],
         )
 
-    def worst(self, qdisc: str, rate: Rate) -> DefaultMetrics:
-        """The worst of each figure over the seeds."""
-        all_ = [self.figures(qdisc, rate, seed) for seed in range(1, rate.seeds + 1)]
+    def worst(self, qdisc: str, rate: Rate) -> DefaultMetrics | None:
+        """The worst of each figure over the seeds; None if a run failed."""
+        seeds = range(1, rate.seeds + 1)
+        all_ = [seen for seed in seeds if (seen := self.figures(qdisc, rate, seed))]
+        if len(all_) < rate.seeds:
+            return None
         return DefaultMetrics(
             min(f.utilization for f in all_),
             *(
@@ -160,14 +159,9 @@ def defaults_table(runs: DefaultRuns, kinds: Iterable[str]) -> str:
     for kind in (PFIFO, *kinds):
         cells = []
         for rate in RATES:
-            try:
-                mine = runs.worst(kind, rate)
-            except Refused as refused:
-                print(refused, file=sys.stderr)
-                cells.append("**refused**")
-                continue
-            wrong = harm(mine, runs.worst(PFIFO, rate)) if kind != PFIFO else ""
-            cells.append(shown(mine) + (f" **{wrong}**" if wrong else ""))
+            mine, pfifo = runs.worst(kind, rate), runs.worst(PFIFO, rate)
+            wrong = harm(mine, pfifo) if mine and pfifo and kind != PFIFO else ""
+            cells.append((shown(mine) if mine else FAILED) + (f" **{wrong}**" if wrong else ""))
         lines.append(f"| {kind.split()[0]} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -187,7 +181,7 @@ def gso_table(runs: DefaultRuns, kinds: Iterable[str]) -> str:
         cells = []
         for rate in GSO_RATES:
             mine = runs.worst(qdisc, rate)
-            cells.append(f"{shown(mine)}, {mine.cpu_s:.1f} s")
+            cells.append(f"{shown(mine)}, {mine.cpu_s:.1f} s" if mine else FAILED)
         words = qdisc.split()
         lines.append(
             f"| {words[0]} {words[-1] if qdisc != PFIFO else ''} | ".replace("  ", " ")
