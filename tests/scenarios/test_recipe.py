@@ -385,7 +385,7 @@ def test_wide_windows_may_have_a_larger_guest(
         return Result(0, tmp_path / "log")
 
     monkeypatch.setattr(engines, "run", run)
-    monkeypatch.setattr(outcome, "write", lambda *_: None)
+    monkeypatch.setattr(outcome, "write", lambda *_, **__: None)
     found = find("dumbbell")
     for given, gib, pages in ((), 2, 393216), (("memory=8",), 8, 1572864):
         settings = Settings(resolve(found.params, given), "pfifo limit 200", 1, "virtual")
