@@ -102,6 +102,7 @@ def check(
     counters = guest["counters"]
     slack = IPV6_OWN if ip == 6 else 0
     hops, wrong = {}, []
+    discarded: set[str] = set()
     shaped = {(hop["netns"], hop["dev"]) for hop in (*counters["hops"], *counters.get("lossy", ()))}
     for hop in counters["hops"]:
         # A qdisc counts each segment of a large packet, a device counts the packet once.
@@ -119,11 +120,12 @@ def check(
         for name, count in () if netns in foreign else shown["discarded"].items():
             if count > (slack if name.startswith("Ip6") else 0):
                 wrong.append(f"{netns}: {name} is {count}")
+                discarded.add(name)
         for qdisc in counters["qdiscs"][netns]:
             dev = qdisc.get("dev", "")
             if qdisc.get("drops", 0) and (netns, dev) not in shaped:
                 wrong.append(f"{netns}: {qdisc['kind']} on {dev} lost {qdisc['drops']} packets")
-    if any(counter in text for text in wrong for counter in NO_MEMORY):
+    if discarded & NO_MEMORY:
         wrong.append(
             "receivers had no memory left: give many flows more with --set memory=, and few flows "
             "a larger --set window="
