@@ -169,9 +169,8 @@ release: setup-tests ## write wheel, sources, Debian packages and checksums to b
 wheel: setup ## build the wheel that needs no compiler: build/dist
 	tools/wheel
 
-kernels: setup-tests ## build the lab kernels that the tests boot
+kernels: setup-tests ## build the lab kernel that the tests boot
 	lab/boot --build
-	lab/boot --build --flavour checked
 
 # Slow tests one by one, then the others by file, in the order that tests/conftest.py makes.
 PYTEST = $(VENV)/bin/pytest -n 2 --dist loadgroup --no-loadscope-reorder
@@ -191,7 +190,8 @@ try-matrix:
 	$(MAKE) -s -C selftests
 	lab/boot -- selftests/parents.sh -p root -p drr -p hfsc-ls:prio $(KIND)
 
-test-extra: kernels ## run what make test leaves out: two CPUs, a committed row again, the effect of every parameter, more kernels and headers, all drivers' tests, a Slurm cluster, all stacked devices
+test-extra: kernels ## run what make test leaves out: kernels that check memory and locks, two CPUs, planted errors, fuzzing, a committed row again, the effect of every parameter, more kernels and headers, all drivers' tests, a Slurm cluster, all stacked devices
+	lab/boot --build --flavour checked
 	lab/boot --build --flavour smp
 	$(PYTEST) -m extra $(TESTS)
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from aqmlab.qdiscs.metadata import all_metadata
+from labkit import records
 
 TOP = Path(__file__).resolve().parent.parent
 
@@ -33,6 +34,11 @@ class Kind:
 
 
 KINDS = [Kind(name, metadata) for name, metadata in all_metadata().items()]
+#: Debian's kernels. make test takes the oldest usual one, which differs most from the lab's.
+STOCK = [
+    name if name == records.names("qemu")[-1] else pytest.param(name, marks=pytest.mark.extra)
+    for name in records.names("qemu", seldom=True)
+]
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 
 

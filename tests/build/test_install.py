@@ -18,12 +18,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from labkit import engines, records
+from labkit import engines
 from labkit.errors import need
 from labkit.kernels import Kernel
 from labkit.modules import make_arguments
 from labkit.request import Request
 from labkit.stock import ensure_stock
+from tests.selftests import STOCK
 
 TOP = Path(__file__).resolve().parents[2]
 KINDS = sorted(
@@ -91,7 +92,7 @@ def make(tree: Path, kernel: Kernel, *words: str) -> str:
     return run(["make", f"KDIR={kdir}", *rest, *words], tree)
 
 
-@pytest.fixture(scope="module", params=records.names("qemu"))
+@pytest.fixture(scope="module", params=STOCK)
 def installed(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Installed:

@@ -52,17 +52,10 @@ def open_to_all(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Build the wheel, and the one with what builds modules."""
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("dist")
-    subprocess.run([ROOT / "tools" / "wheel", "--build", folder], check=True)
-    (first,), (second,) = folder.glob("sch_aqm-*.whl"), folder.glob("sch_aqm_build-*.whl")
-    return first, second
-
-
-@pytest.fixture(scope="module")
-def wheel(wheels: tuple[Path, Path]) -> Path:
-    return wheels[0]
+    subprocess.run([ROOT / "tools" / "wheel", folder], check=True)
+    return next(folder.glob("sch_aqm-*.whl"))
 
 
 @pytest.fixture(scope="module")
@@ -72,9 +65,11 @@ def aqm(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def builder(wheels: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Install both wheels."""
-    return installed(tmp_path_factory.mktemp("venv"), *wheels)
+def builder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build and install the wheel, and the one with what builds modules."""
+    folder = tmp_path_factory.mktemp("both")
+    subprocess.run([ROOT / "tools" / "wheel", "--build", folder], check=True)
+    return installed(tmp_path_factory.mktemp("venv"), *sorted(folder.glob("*.whl")))
 
 
 def installed(place: Path, *files: Path) -> Path:
@@ -228,6 +223,7 @@ def test_what_is_not_in_it_is_named(
     assert said in done.stderr
 
 
+@pytest.mark.extra
 def test_second_wheel_builds_a_module_that_gives_the_checkouts_bytes(
     builder: Path, tmp_path: Path
 ) -> None:
@@ -253,6 +249,7 @@ def test_second_wheel_builds_a_module_that_gives_the_checkouts_bytes(
     assert digest(tmp_path / "a") == digest(tmp_path / "b")
 
 
+@pytest.mark.extra
 def test_a_checkout_finds_the_kernel_that_the_second_wheel_left(
     builder: Path, tmp_path: Path
 ) -> None:
@@ -266,6 +263,7 @@ def test_a_checkout_finds_the_kernel_that_the_second_wheel_left(
     assert left.name == ensure_uml(default_kernel(), "fast").path.name
 
 
+@pytest.mark.extra
 def test_second_wheel_has_the_checked_kernel(builder: Path, tmp_path: Path) -> None:
     """It reports what a module does wrong."""
     words = ["boot", "--flavour", "checked", "--", "sh", "-c"]
@@ -276,6 +274,7 @@ def test_second_wheel_has_the_checked_kernel(builder: Path, tmp_path: Path) -> N
     assert done.stdout.strip() == "1"
 
 
+@pytest.mark.extra
 def test_a_second_wheel_of_another_build_is_refused(builder: Path, tmp_path: Path) -> None:
     (site,) = (builder.parents[1] / "lib").glob("python*/site-packages")
     manifest = site / "aqm_build" / "manifest.json"

@@ -10,20 +10,14 @@ import pytest
 
 from aqmlab.qdiscs import interface
 from tests.oracle.drive import RESET, Trace, drive_many
-from tests.selftests import KINDS, Kind, matrix_names, run_selftest
+from tests.selftests import Kind, every_kind, matrix_names, run_selftest
 
-#: A kind whose metadata names another one with the same code is left to make test-extra.
-CHECKED = [
-    pytest.param(kind, id=kind.name, marks=[pytest.mark.extra] if kind.metadata.get("LIKE") else [])
-    for kind in KINDS
-]
+pytestmark = [pytest.mark.extra, pytest.mark.slow]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("flavour", ["checked"])
-@pytest.mark.parametrize("kind", CHECKED)
-def test_matrix_passes_without_kernel_reports(kind: Kind, flavour: str) -> None:
-    tap = run_selftest(["selftests/matrix", "-q", kind.name], ["--flavour", flavour])
+@every_kind
+def test_matrix_passes_without_kernel_reports(kind: Kind) -> None:
+    tap = run_selftest(["selftests/matrix", "-q", kind.name], ["--flavour", "checked"])
     assert not tap.failed
     wanted = matrix_names(kind, "-q")
     ran = [name for name in wanted if kind.filters or ": filter-" not in name]
@@ -31,7 +25,6 @@ def test_matrix_passes_without_kernel_reports(kind: Kind, flavour: str) -> None:
     assert tap.status == 0
 
 
-@pytest.mark.slow
 def test_tables_grow_while_packets_are_queued() -> None:
     """300 flows wait in 32 queues, and 500 others pass. Queues and records are added."""
     ops = []

@@ -11,21 +11,20 @@ import pytest
 
 from tests.selftests import KINDS, Tap, run_selftest
 
-CHECKED = ("--flavour", "checked")
 
-
-def walk(*words: str, lab: tuple[str, ...] = CHECKED, limit: int = 600) -> Tap:
+def walk(*words: str, flavour: str = "checked", limit: int = 600) -> Tap:
     """Walk pairs of devices."""
-    tap = run_selftest(["selftests/devices/walk", *words], lab, limit)
+    tap = run_selftest(["selftests/devices/walk", *words], ("--flavour", flavour), limit)
     assert not tap.failed
     assert tap.status == 0
     return tap
 
 
 @pytest.mark.slow
-def test_devices_on_a_device_with_a_lock_of_its_own() -> None:
+@pytest.mark.parametrize("flavour", ["fast", pytest.param("checked", marks=pytest.mark.extra)])
+def test_devices_on_a_device_with_a_lock_of_its_own(flavour: str) -> None:
     uppers = "bridge,macvlan,bond,vlan,vxlan"
-    tap = walk("--lower", "dummy", "--upper", uppers, "--layout", "leaves")
+    tap = walk("--lower", "dummy", "--upper", uppers, "--layout", "leaves", flavour=flavour)
     assert not tap.skipped
 
 

@@ -10,21 +10,15 @@ from __future__ import annotations
 
 import pytest
 
-from labkit import records
-from tests.selftests import KINDS, run_selftest
+from tests.selftests import KINDS, STOCK, run_selftest
 
 PARENTS = ("root", "hfsc-ls:prio")
 CASES = ("overflow", "gso")
-#: 5.10 of Debian 11, which lacks the fixes of 2025 in drr, hfsc and others.
-SELDOM = sorted(set(records.names("qemu", seldom=True)) - set(records.names("qemu")))
 
 
 @pytest.mark.qemu
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "kernel",
-    [*records.names("qemu"), *(pytest.param(name, marks=pytest.mark.extra) for name in SELDOM)],
-)
+@pytest.mark.parametrize("kernel", STOCK)
 def test_short_matrix_passes_on_stock_kernel(kernel: str) -> None:
     words = " ".join([*(f"-p {name}" for name in PARENTS), *(f"-c {name}" for name in CASES)])
     one = "selftests/parents.sh -u {} {} '{}' || failed=1"

@@ -307,7 +307,7 @@ def test_packets_that_end_in_a_header_are_counted(kind: str) -> None:
 COMPILERS = [
     pytest.param("gcc", "", id="gcc"),
     pytest.param("clang", "", id="clang", marks=pytest.mark.extra),
-    pytest.param("gcc", "1", id="gcc, an old kernel"),
+    pytest.param("gcc", "1", id="gcc, an old kernel", marks=pytest.mark.extra),
 ]
 
 
@@ -332,23 +332,22 @@ def test_no_sanitizer_complains(kind: str, compiler: str, old: str, tmp_path: Pa
         assert done.returncode == 0, done.stderr[-4000:]
 
 
-# 1 to 2 s of CPU per kind, and 2 to 7 s in make test-extra. The same seed gives the same runs.
-FUZZ_RUNS = (5000, pytest.param(15000, marks=pytest.mark.extra))
 # Minimum share of the fuzzer's option lists that the discipline must accept. A refused list tests
 # only the parser.
 ACCEPTED = 0.7
 
 
-@pytest.mark.parametrize("runs", FUZZ_RUNS)
+@pytest.mark.extra
 @pytest.mark.parametrize("kind", KINDS)
 def test_fuzzing_finds_nothing_and_most_of_its_options_are_accepted(
-    kind: str, runs: int, tmp_path: Path
+    kind: str, tmp_path: Path
 ) -> None:
+    """The same seed gives the same runs."""
     build(str(BUILD / f"fuzz-{kind}"))
     done = subprocess.run(
         [
             BUILD / f"fuzz-{kind}",
-            f"-runs={runs}",
+            "-runs=15000",
             "-seed=1",
             "-max_len=1000",
             "-close_fd_mask=2",
@@ -486,6 +485,7 @@ def expect_violation(kind: str, source: Path, below: Sequence[str]) -> None:
     print(caught.value)
 
 
+@pytest.mark.extra
 @pytest.mark.parametrize(
     "mutant", MUTANTS, ids=lambda m: f"{m.kind} {m.path.split('/')[-1]} {MUTANTS.index(m)}"
 )
@@ -512,6 +512,7 @@ def every_lock() -> list[tuple[str, int]]:
     ]
 
 
+@pytest.mark.extra
 @pytest.mark.parametrize(("file", "number"), every_lock())
 def test_missing_lock_is_found(file: str, number: int, tmp_path: Path) -> None:
     source = copy_of_the_tree(tmp_path / "tree")

@@ -79,12 +79,14 @@ def test_guest_that_powers_off_is_reported(lab: Lab) -> None:
     expect_fault(lab("--", "python3", "-c", power_off))
 
 
+@pytest.mark.extra
 @pytest.mark.parametrize(("fault", "word"), [("overflow", "KASAN"), ("shift", "UBSAN")])
 def test_kasan_report(lab: Lab, oops_module: Callable[[str], str], fault: str, word: str) -> None:
     module = oops_module("checked")
     expect_fault(lab("--flavour", "checked", "--", "insmod", module, f"fault={fault}"), word)
 
 
+@pytest.mark.extra
 @pytest.mark.parametrize(("fault", "word"), [("locks", "circular locking"), ("leak", "kmemleak")])
 def test_lockdep_report(lab: Lab, oops_module: Callable[[str], str], fault: str, word: str) -> None:
     module = oops_module("checked")
@@ -92,6 +94,7 @@ def test_lockdep_report(lab: Lab, oops_module: Callable[[str], str], fault: str,
     expect_fault(done, word)
 
 
+@pytest.mark.extra
 def test_checked_kernel_is_quiet_without_a_fault(lab: Lab) -> None:
     """A correct run causes no report in the checking kernel."""
     done = lab("--flavour", "checked", "--", "tests/lab/traffic.sh")

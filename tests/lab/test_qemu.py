@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from labkit import records
+from tests.selftests import STOCK
 
 Done = subprocess.CompletedProcess[bytes]
 Lab = Callable[..., Done]
@@ -34,7 +34,7 @@ def qemu(lab: Lab) -> Lab:
     return run
 
 
-@pytest.mark.parametrize("kernel", records.names("qemu"))
+@pytest.mark.parametrize("kernel", STOCK)
 def test_stock_kernel_works_like_the_labs(qemu: Lab, kernel: str, tmp_path: Path) -> None:
     """One guest tests arguments, output, files, modules, also from outside, and status."""
     script = f"""
@@ -107,6 +107,7 @@ def test_interrupted(lab: Lab, leftovers: Callable[[str], list[str]]) -> None:
     assert leftovers(marker) == []
 
 
+@pytest.mark.extra
 def test_sleep_takes_no_time_with_icount(qemu: Lab) -> None:
     """With --icount, sleeping takes time in the guest but not on the host."""
     # While the host reads a file for the guest, the guest's clock jumps by seconds. So one process
