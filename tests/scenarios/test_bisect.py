@@ -158,6 +158,7 @@ def short() -> list[str]:
     return [*SCENARIO, *(word for pair in given for word in ("--set", pair))]
 
 
+@pytest.mark.extra
 def test_bisect_finds_the_planted_line_of_a_module(
     module: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
