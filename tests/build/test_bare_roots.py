@@ -50,7 +50,8 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("release", ["bookworm", pytest.param("trixie", marks=pytest.mark.extra)])
+@pytest.mark.extra
+@pytest.mark.parametrize("release", RELEASES)
 def test_a_bare_debian_gives_the_bytes_of_the_checkout(
     release: str, wheels: Path, tmp_path: Path
 ) -> None:

@@ -37,6 +37,7 @@ endef
 """
 
 
+@pytest.mark.extra
 def test_packages_have_each_module_and_plugin(tmp_path: Path) -> None:
     kernel = kernels.ensure_uml(engines.default_kernel(), "fast")
     arguments = " ".join(modules.make_arguments(kernel))

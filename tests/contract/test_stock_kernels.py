@@ -16,6 +16,7 @@ PARENTS = ("root", "hfsc-ls:prio")
 CASES = ("overflow", "gso")
 
 
+@pytest.mark.extra
 @pytest.mark.qemu
 @pytest.mark.slow
 @pytest.mark.parametrize("kernel", STOCK)

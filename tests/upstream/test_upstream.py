@@ -20,6 +20,7 @@ CASES = UPSTREAM / "tdc-cases" / "cases.py"
 NAMES = sorted({path.parent.name for path in (*PATCHES, CASES)})
 
 
+@pytest.mark.extra
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "tc-json"])
 def test_defect_is_in_mainline_and_not_in_the_patched_module(name: str) -> None:
     done = subprocess.run(
