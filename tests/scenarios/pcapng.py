@@ -23,7 +23,7 @@ class Packet:
 
 def read(path: Path) -> list[Packet]:
     """Read a file as the IETF's draft-ietf-opsawg-pcapng describes it."""
-    text, devices, packets = path.read_bytes(), [], []
+    text, devices, packets = memoryview(path.read_bytes()), [], []  # a slice copies nothing
     while text:
         kind, size = struct.unpack_from("<II", text)
         assert size % 4 == 0
@@ -35,7 +35,7 @@ def read(path: Path) -> list[Packet]:
             found = options(body[8:])
             assert struct.unpack_from("<H", body) == (1,)  # Ethernet
             assert found[9] == b"\x09"  # nanoseconds
-            devices.append(found[2].rstrip(b"\0").decode())
+            devices.append(bytes(found[2]).rstrip(b"\0").decode())
         elif kind == 6:
             device, high, low, captured, length = struct.unpack_from("<5I", body)
             (flags,) = struct.unpack("<I", options(body[20 + (captured + 3) // 4 * 4 :])[2])
@@ -45,15 +45,15 @@ def read(path: Path) -> list[Packet]:
                     (high << 32 | low) / 1e9,
                     flags & 3,
                     length,
-                    body[20 : 20 + captured],
+                    bytes(body[20 : 20 + captured]),
                 )
             )
     return packets
 
 
-def options(body: bytes) -> dict[int, bytes]:
+def options(body: memoryview) -> dict[int, memoryview]:
     """Return the options of a block by their codes."""
-    found = {}
+    found: dict[int, memoryview] = {}
     while body:
         code, size = struct.unpack_from("<HH", body)
         if not code:
