@@ -34,7 +34,7 @@ def read(path: Path) -> list[Packet]:
         elif kind == 1:
             found = options(body[8:])
             assert struct.unpack_from("<H", body) == (1,)  # Ethernet
-            assert found[9] == b"\x09"  # nanoseconds
+            assert bytes(found[9]) == b"\x09"  # nanoseconds
             devices.append(bytes(found[2]).rstrip(b"\0").decode())
         elif kind == 6:
             device, high, low, captured, length = struct.unpack_from("<5I", body)

@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.extra
 def test_quic_go_obeys_marks_and_repeats(tmp_path: Path) -> None:
     if not shutil.which("go"):
         pytest.skip("go is not installed")
