@@ -122,6 +122,9 @@ static inline bool aqm_policy_is_right(const struct congestion_policy *p,
 	return false;
 }
 
+/* Packets: frame/packet_flow.c */
+bool packet_is_syn(const struct sk_buff *skb);
+
 /* Dumps */
 int aqm_dump(struct Qdisc *sch, struct sk_buff *skb);
 
