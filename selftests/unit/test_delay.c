@@ -2,7 +2,7 @@
 /* delay: which packets are timed, and what is kept of their delays. */
 #include <math.h>
 
-#include <aqm/delay.h>
+#include <aqm/measure.h>
 
 #include "unit.h"
 
