@@ -634,8 +634,7 @@ static int tdrr_dump_class_stats(struct Qdisc *sch, unsigned long cl,
 	st.cls.queue = fq ? flow_buffer_classid(fq) : cl;
 	if (fq) {
 		top = tdrr_top(q);
-		st.cls.deficit = flow_queue_account(&q->buffer.rounds, fq,
-						    q->buffer.quantum);
+		st.cls.deficit = flow_buffer_account(&q->buffer, fq);
 		st.cls.is_top = top && st.cls.queue == flow_buffer_classid(&top->fq);
 		st.cls.throughput = tdrr_throughput(q, tdrr_flow(fq));
 	}

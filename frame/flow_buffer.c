@@ -593,6 +593,19 @@ flow_buffer_class(const struct flow_buffer *b, u32 cl)
 }
 EXPORT_SYMBOL_GPL(flow_buffer_class);
 
+/* Return the bytes that a queue may send until the end of the present round. */
+s32 flow_buffer_account(const struct flow_buffer *b, struct flow_queue *fq)
+{
+	const struct flow_rounds *fr = &b->rounds;
+
+	if (!fq->head)
+		return 0;
+	__flow_queue_renew(fr, fq, b->quantum);
+	return fq->credit - (u32)(fq->round - fr->round) *
+			    max(b->quantum, fr->least);
+}
+EXPORT_SYMBOL_GPL(flow_buffer_account);
+
 /* Count the packets of a class. None of them may leave meanwhile. */
 void flow_buffer_count(struct Qdisc *sch, u32 cl,
 		       struct gnet_stats_queue *qs)

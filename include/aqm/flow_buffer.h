@@ -124,6 +124,7 @@ void flow_buffer_set(struct Qdisc *sch, u32 quantum, bool avoid_collisions,
 void flow_buffer_destroy(struct Qdisc *sch);
 
 struct flow_queue *flow_buffer_class(const struct flow_buffer *b, u32 cl);
+s32 flow_buffer_account(const struct flow_buffer *b, struct flow_queue *fq);
 void flow_buffer_count(struct Qdisc *sch, u32 cl, struct gnet_stats_queue *qs);
 void flow_buffer_walk(struct Qdisc *sch, struct qdisc_walker *arg);
 
