@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* delay: which packets are timed, and what is kept of their delays. */
+/* measure.h: which packets are timed, and what is kept of their delays. */
 #include <math.h>
 
 #include <aqm/measure.h>
