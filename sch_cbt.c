@@ -87,6 +87,7 @@
 
 #include <compat_5.h>
 #include <aqm/cbt/ip_class.h>
+#include <aqm/fifo_limit.h>
 #include <aqm/red_fifo.h>
 #include <aqm/cbt/share_law.h>
 #include <aqm/frame.h>

@@ -57,6 +57,7 @@
  */
 
 #include <linux/siphash.h>
+#include <aqm/fifo_limit.h>
 #include <aqm/packet_flow.h>
 #include <aqm/red_fifo.h>
 #include <aqm/frame.h>

@@ -425,8 +425,7 @@ static int qsdrr_dump_class_stats(struct Qdisc *sch, unsigned long cl,
 	fq = flow_buffer_class(&q->buffer, cl);
 	st.cls.queue = fq ? flow_buffer_classid(fq) : cl;
 	if (fq)
-		st.cls.deficit = flow_queue_account(&q->buffer.rounds, fq,
-						    q->buffer.quantum);
+		st.cls.deficit = flow_buffer_account(&q->buffer, fq);
 	st.cls.is_q = q->vars.q &&
 		      st.cls.queue == flow_buffer_classid(&q->vars.q->fq);
 	sch_tree_unlock(sch);

@@ -92,8 +92,6 @@
 #include <linux/mm.h>
 #include <net/pkt_sched.h>
 #include <aqm/flow_buffer.h>
-#include <aqm/packet_flow.h>
-#include <aqm/packet_network.h>
 #include <aqm/tdrr/round_trip.h>
 #include <aqm/tdrr/standing_delay.h>
 #include <aqm/tdrr/throughput_index.h>
@@ -384,10 +382,8 @@ static noinline void tdrr_signal(struct Qdisc *sch, u64 now)
 	if (!flow)
 		return;
 	flow->sent.mark = stamp;
-	if (q->params.ecn && packet_set_ce(flow->fq.head)) {
-		q->buffer.queue.signal.early_mark++;
+	if (q->params.ecn && flow_buffer_mark(sch, &flow->fq))
 		return;
-	}
 	skb = tdrr_remove(sch, flow);
 	aqm_queue_lost(sch, skb, TDRR_DROP_TARGET);
 	qdisc_tree_reduce_backlog(sch, 1, qdisc_pkt_len(skb));
@@ -638,8 +634,7 @@ static int tdrr_dump_class_stats(struct Qdisc *sch, unsigned long cl,
 	st.cls.queue = fq ? flow_buffer_classid(fq) : cl;
 	if (fq) {
 		top = tdrr_top(q);
-		st.cls.deficit = flow_queue_account(&q->buffer.rounds, fq,
-						    q->buffer.quantum);
+		st.cls.deficit = flow_buffer_account(&q->buffer, fq);
 		st.cls.is_top = top && st.cls.queue == flow_buffer_classid(&top->fq);
 		st.cls.throughput = tdrr_throughput(q, tdrr_flow(fq));
 	}

@@ -8,6 +8,7 @@
 #include <net/pkt_sched.h>
 #include <net/sch_generic.h>
 #include <uapi/linux/pkt_sched_aqm.h>
+#include <aqm/congestion_signal.h>
 #include <aqm/fifo_limit.h>
 #include <aqm/frame.h>
 #include "internal.h"
@@ -22,6 +23,13 @@ u32 aqm_memory(u32 limit, u64 rate)
 			   (u64)totalram_pages() << PAGE_SHIFT);
 }
 EXPORT_SYMBOL_GPL(aqm_memory);
+
+/* Return the default limit of a FIFO in packets: see fifo_limit(). */
+u32 aqm_fifo_limit(const struct Qdisc *sch, u64 rate, u32 memory_limit)
+{
+	return fifo_limit(rate, READ_ONCE(qdisc_dev(sch)->mtu), memory_limit);
+}
+EXPORT_SYMBOL_GPL(aqm_fifo_limit);
 
 /* Warn if @memory_limit is too small for one full packet. Return: whether it is */
 bool aqm_warn_of_memory(const struct Qdisc *sch, u32 memory_limit,

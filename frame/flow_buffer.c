@@ -12,6 +12,7 @@
 #include <compat_5.h>
 #include <aqm/flow_buffer.h>
 #include <aqm/frame.h>
+#include <aqm/packet_network.h>
 #include <aqm/split_gso.h>
 #include "internal.h"
 
@@ -264,6 +265,24 @@ flow_buffer_enqueue_other(struct sk_buff *skb, struct Qdisc *sch,
 }
 EXPORT_SYMBOL_GPL(flow_buffer_enqueue_other);
 
+/* Return whether the flow of a packet owns a queue. A filter may choose another one. */
+bool flow_buffer_owns(const struct flow_buffer *b, struct sk_buff *skb,
+		      const struct flow_queue *fq)
+{
+	return flow_table_owns(&b->table, flow_mix(skb_get_hash(skb), b->salt), fq);
+}
+EXPORT_SYMBOL_GPL(flow_buffer_owns);
+
+/* Mark the first packet of a queue that is not empty. Return: false if it cannot be marked */
+bool flow_buffer_mark(struct Qdisc *sch, struct flow_queue *fq)
+{
+	if (!packet_set_ce(fq->head))
+		return false;
+	aqm_queue(sch)->signal.early_mark++;
+	return true;
+}
+EXPORT_SYMBOL_GPL(flow_buffer_mark);
+
 /*
  * Free the packets of one queue. The core resets qlen and backlog.
  *
@@ -334,6 +353,18 @@ void flow_buffer_set(struct Qdisc *sch, u32 quantum,
 	flow_table_skip(&b->table);
 }
 EXPORT_SYMBOL_GPL(flow_buffer_set);
+
+/*
+ * Return the present address of a queue's state that was at @queue before it moved;
+ * NULL if there are no queues.
+ */
+void *flow_buffer_moved(const struct flow_buffer *b, const void *old, const void *queue)
+{
+	if (!queue || !b->rounds.queues)
+		return NULL;
+	return (void *)b->rounds.queues + (queue - old);
+}
+EXPORT_SYMBOL_GPL(flow_buffer_moved);
 
 /* Use what was allocated, and set @m to what to free. */
 static void flow_buffer_switch(struct Qdisc *sch, struct flow_buffer_memory *m, u32 flows,
@@ -561,6 +592,19 @@ flow_buffer_class(const struct flow_buffer *b, u32 cl)
 	return flow_rounds_queue(&b->rounds, cl - 1);
 }
 EXPORT_SYMBOL_GPL(flow_buffer_class);
+
+/* Return the bytes that a queue may send until the end of the present round. */
+s32 flow_buffer_account(const struct flow_buffer *b, struct flow_queue *fq)
+{
+	const struct flow_rounds *fr = &b->rounds;
+
+	if (!fq->head)
+		return 0;
+	__flow_queue_renew(fr, fq, b->quantum);
+	return fq->credit - (u32)(fq->round - fr->round) *
+			    max(b->quantum, fr->least);
+}
+EXPORT_SYMBOL_GPL(flow_buffer_account);
 
 /* Count the packets of a class. None of them may leave meanwhile. */
 void flow_buffer_count(struct Qdisc *sch, u32 cl,

@@ -54,6 +54,23 @@ static struct flow_queue *flow_table_queue(const struct flow_table *ft,
 	return flow_rounds_queue(fr, *flow_table_value(ft, entry) & FLOW_QUEUE);
 }
 
+/* Return whether a queue has an owner. */
+static bool flow_table_is_owned(const struct flow_table *ft, const struct flow_queue *fq)
+{
+	return *flow_table_value(ft, fq->owner) == (FLOW_HAS_QUEUE | fq->turn.number);
+}
+
+/*
+ * Return whether this flow owns a queue. Other flows may have packets in it nevertheless.
+ * The present table has its entry, because an arrival of the flow has found its queue.
+ */
+bool flow_table_owns(const struct flow_table *ft, u32 tag, const struct flow_queue *fq)
+{
+	const struct flow_set *set = &ft->set[fq->owner / FLOW_WAYS];
+
+	return flow_table_is_owned(ft, fq) && set->tag[fq->owner % FLOW_WAYS] == tag + !tag;
+}
+
 /*
  * Move a set of the table before to the present one. An entry keeps its way. Nothing else
  * fills the sets that the entries move to, as long as this set has not moved: see

@@ -1,5 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Follow the rate of the link. See <aqm/link_rate.h>. */
+/*
+ * Follow the rate of the link, from which qdiscs compute their defaults. In this order:
+ *
+ *  given	by the option bandwidth; it always wins
+ *  measured	by the departures of a busy queue, see rate_meter.h
+ *  device	the speed that a device with hardware reports, as cbs and taprio
+ *		use it. We read it again when the device comes up or its link
+ *		changes. If it then reports none, the last one stays.
+ *  assumed	LINK_RATE_DEFAULT, until the queue was busy for a moment
+ *
+ * A device without hardware (veth, tun, bridge) reports a number that says nothing
+ * about the link, so we do not ask it. It would also have to ask the device below.
+ *
+ * A new rate may not fit the given options. Then the old rate stays in force,
+ * and the new one is stored as refused, for the statistics and for the next
+ * change of options.
+ */
 #include <linux/ethtool.h>
 #include <linux/hashtable.h>
 #include <linux/minmax.h>
@@ -14,6 +30,10 @@
 #include <compat_5.h>
 #include <aqm/frame.h>
 #include "internal.h"
+#include "rate_meter.h"
+
+#define LINK_RATE_DEFAULT	125000000ULL	/* bytes/s: 1 Gb/s */
+#define LINK_RATE_PAUSE		100000000U	/* ns between two changes, at least */
 
 static_assert(RATE_METER_MOST == TC_AQM_MAX_BANDWIDTH);
 

@@ -4,6 +4,18 @@
 #include <aqm/options.h>
 #include "internal.h"
 
+/* Set an error message that is not a literal. The string must stay allocated. */
+void aqm_set_message(struct netlink_ext_ack *extack, const char *message)
+{
+#ifdef NL_SET_ERR_MSG_FMT
+	NL_SET_ERR_MSG_FMT(extack, "%s", message);
+#else
+	if (extack)
+		extack->_msg = message;
+#endif
+}
+EXPORT_SYMBOL_GPL(aqm_set_message);
+
 /* Load an option. Attributes are aligned to 4 bytes only. */
 static u64 aqm_option_load(const void *from, u16 size)
 {

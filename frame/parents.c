@@ -55,7 +55,36 @@ void parents_settle_last(struct Qdisc *sch)
 }
 EXPORT_SYMBOL_GPL(parents_settle_last);
 
-/* See parents_report(). */
+/**
+ * parents_report_any() - report changes by an arrival that the verdict does not report
+ * @sch: the discipline
+ * @before: counts before the arrival
+ * @len: length of the arrival in bytes
+ * @verdict: NET_XMIT_SUCCESS; NET_XMIT_CN if the arrival's flow lost a packet; or
+ *	any verdict on an arrival that was freed
+ *
+ * parents_report() calls it if a parent counts. Otherwise the verdict goes to the sender,
+ * unchanged. The parents' counts can require another one:
+ *
+ *	qlen before	qlen now	@verdict	result
+ *	0		> 0		any		NET_XMIT_SUCCESS: it
+ *							activates the class
+ *	> 0		1		SUCCESS		NET_XMIT_CN: the count
+ *							stays above 0
+ *	any		0		SUCCESS		NET_XMIT_CN
+ *	otherwise			any		@verdict
+ *
+ * Each loss counts once at every parent; the verdict reports one of them. The
+ * exception is a GSO packet of which at most one segment was queued.
+ *
+ * If only one segment of a GSO packet was queued and the queue was empty before,
+ * each parent will count the length of the whole packet. We report the excess at
+ * the next enqueue or before the queue becomes empty again. Until then our own
+ * backlog has it, too. When the core purges us or a parent, it subtracts the count
+ * of the purged qdisc from the counts of all parents above.
+ *
+ * Return: the verdict for the parent.
+ */
 int parents_report_any(struct Qdisc *sch, const struct parents_before *before,
 		       u32 len, int verdict)
 {

@@ -28,3 +28,28 @@ void aqm_queue_time(struct aqm_queue *q,
 	delay_start(&q->delay, skb, now ?: ktime_get_ns());
 }
 EXPORT_SYMBOL_GPL(aqm_queue_time);
+
+/*
+ * Return whether the queue exceeds a limit, after a change of it. A single packet that
+ * is larger than the limit stays, because it would be accepted into an empty queue.
+ */
+bool aqm_queue_is_over(struct Qdisc *sch)
+{
+	const struct aqm_queue *q = aqm_queue(sch);
+
+	return (q->segments > q->limit && aqm_queue_len(sch) > 1) ||
+	       q->truesize > q->memory_limit;
+}
+EXPORT_SYMBOL_GPL(aqm_queue_is_over);
+
+/* All packets are purged without counting them. The core resets qlen and backlog. */
+void aqm_queue_reset(struct Qdisc *sch)
+{
+	struct aqm_queue *q = aqm_queue(sch);
+
+	q->segments = 0;
+	q->truesize = 0;
+	q->unreported = 0;
+	delay_reset(&q->delay);
+}
+EXPORT_SYMBOL_GPL(aqm_queue_reset);

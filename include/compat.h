@@ -35,22 +35,6 @@ static inline void qstats_backlog_sub(struct Qdisc *sch, u32 bytes)
 }
 #endif
 
-/* A qdisc's filter cannot redirect: drop the packet. */
-#ifndef HAVE_TCF_CLASSIFY_QDISC
-static inline int tcf_classify_qdisc(struct sk_buff *skb,
-				     const struct tcf_proto *filters,
-				     struct tcf_result *res, bool compat_mode)
-{
-#ifdef HAVE_TCF_CLASSIFY_BLOCK
-	int verdict = tcf_classify(skb, NULL, filters, res, compat_mode);
-#else
-	int verdict = tcf_classify(skb, filters, res, compat_mode);
-#endif
-
-	return verdict == TC_ACT_REDIRECT ? TC_ACT_SHOT : verdict;
-}
-#endif
-
 /*
  * Drop reasons of qdiscs. The newest kernels have a separate enum for them. Kernels
  * from 6.14 on have them in skb_drop_reason. Older ones know only QDISC_DROP, or none.

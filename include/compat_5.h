@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The same as compat.h, for functions that kernels before 6.0 may not have. */
+/*
+ * The same as compat.h, for functions that only frame/ needs, or that kernels before 6.0 may
+ * not have.
+ */
 #ifndef _AQM_COMPAT_5_H
 #define _AQM_COMPAT_5_H
 
@@ -31,6 +34,22 @@ static inline bool tc_qdisc_stats_dump(struct Qdisc *sch, unsigned long cl,
 #define aqm_bstats_bytes(b)	((b)->bytes)
 #else
 #define aqm_bstats_bytes(b)	u64_stats_read(&(b)->bytes)
+#endif
+
+/* A qdisc's filter cannot redirect: drop the packet. */
+#ifndef HAVE_TCF_CLASSIFY_QDISC
+static inline int tcf_classify_qdisc(struct sk_buff *skb,
+				     const struct tcf_proto *filters,
+				     struct tcf_result *res, bool compat_mode)
+{
+#ifdef HAVE_TCF_CLASSIFY_BLOCK
+	int verdict = tcf_classify(skb, NULL, filters, res, compat_mode);
+#else
+	int verdict = tcf_classify(skb, filters, res, compat_mode);
+#endif
+
+	return verdict == TC_ACT_REDIRECT ? TC_ACT_SHOT : verdict;
+}
 #endif
 
 /* Clear what conntrack has left with a packet. */

@@ -15,7 +15,9 @@
 #ifndef _AQM_CONGESTION_SIGNAL_H
 #define _AQM_CONGESTION_SIGNAL_H
 
+#include <linux/netlink.h>
 #include <linux/types.h>
+#include <aqm/measure.h>
 #include <aqm/packet_network.h>
 
 /**
@@ -30,17 +32,18 @@ struct congestion_policy {
 	bool	nodrop;
 };
 
-/**
- * struct congestion_stats - arrivals that RED chose and that were queued, packets
- * @early_mark: marked at random
- * @forced_mark: marked because the average was too high
- * @spared: queued without a mark, because of nodrop
- */
-struct congestion_stats {
-	u64	early_mark;
-	u64	forced_mark;
-	u64	spared;
-};
+/* Initialize a struct congestion_policy from parameters with TC_AQM_MARK_OPTIONS. */
+#define AQM_CONGESTION_POLICY(params) \
+	{ TC_AQM_MARK_OPTIONS(AQM_TAKE, params, AQM) }
+
+static inline bool aqm_policy_is_right(const struct congestion_policy *p,
+				       struct netlink_ext_ack *extack)
+{
+	if (p->ecn || !p->nodrop)
+		return true;
+	NL_SET_ERR_MSG_MOD(extack, "nodrop needs ecn");
+	return false;
+}
 
 enum congestion_signal {
 	CONGESTION_PASS,	/* not chosen */
@@ -85,5 +88,13 @@ static inline u64 congestion_marked(const struct congestion_stats *st)
 {
 	return st->early_mark + st->forced_mark;
 }
+
+/* Fill in the statistics of a qdisc that signals as RED does. */
+#define AQM_SIGNAL_STATS(st, q) do {					\
+	(st)->early_drop = (q)->drops[AQM_DROP_EARLY];			\
+	(st)->early_mark = (q)->signal.early_mark;			\
+	(st)->forced_drop = (q)->drops[AQM_DROP_FORCED];		\
+	(st)->forced_mark = (q)->signal.forced_mark;			\
+} while (0)
 
 #endif /* _AQM_CONGESTION_SIGNAL_H */

@@ -107,6 +107,9 @@ int flow_buffer_enqueue_other(struct sk_buff *skb, struct Qdisc *sch,
 			      int (*one)(struct sk_buff *skb, struct Qdisc *sch,
 					 struct sk_buff **to_free, u32 segments,
 					 u32 number));
+bool flow_buffer_owns(const struct flow_buffer *b, struct sk_buff *skb,
+		      const struct flow_queue *fq);
+bool flow_buffer_mark(struct Qdisc *sch, struct flow_queue *fq);
 struct flow_queue *flow_buffer_purge(struct Qdisc *sch);
 
 u32 flow_buffer_quantum(const struct Qdisc *sch);
@@ -115,11 +118,13 @@ int flow_buffer_check(struct Qdisc *sch, u32 flows, struct netlink_ext_ack *exta
 int flow_buffer_init(struct Qdisc *sch, u32 flows, const struct flow_buffer_ops *ops,
 		     struct netlink_ext_ack *extack);
 u32 flow_buffer_search(struct flow_buffer *b, u32 tag);
+void *flow_buffer_moved(const struct flow_buffer *b, const void *old, const void *queue);
 void flow_buffer_set(struct Qdisc *sch, u32 quantum, bool avoid_collisions,
 		     bool split_gso);
 void flow_buffer_destroy(struct Qdisc *sch);
 
 struct flow_queue *flow_buffer_class(const struct flow_buffer *b, u32 cl);
+s32 flow_buffer_account(const struct flow_buffer *b, struct flow_queue *fq);
 void flow_buffer_count(struct Qdisc *sch, u32 cl, struct gnet_stats_queue *qs);
 void flow_buffer_walk(struct Qdisc *sch, struct qdisc_walker *arg);
 
@@ -135,25 +140,6 @@ static inline u32 flow_buffer_hash(struct flow_buffer *b, struct sk_buff *skb)
 	hash = flow_mix(hash, b->salt);
 	number = flow_table_own(&b->table, hash);
 	return likely(number != FLOW_NONE) ? number : flow_buffer_search(b, hash);
-}
-
-/* Return whether the flow of a packet owns a queue. A filter may choose another one. */
-static inline bool flow_buffer_owns(const struct flow_buffer *b, struct sk_buff *skb,
-				    const struct flow_queue *fq)
-{
-	return flow_table_owns(&b->table, flow_mix(skb_get_hash(skb), b->salt), fq);
-}
-
-/*
- * Return the present address of a queue's state that was at @queue before it moved;
- * NULL if there are no queues.
- */
-static inline void *flow_buffer_moved(const struct flow_buffer *b, const void *old,
-				      const void *queue)
-{
-	if (!queue || !b->rounds.queues)
-		return NULL;
-	return (void *)b->rounds.queues + (queue - old);
 }
 
 /*

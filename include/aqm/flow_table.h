@@ -126,6 +126,7 @@ struct flow_table {
 u32 flow_table_search(struct flow_table *ft, struct flow_rounds *fr, u32 tag);
 void flow_table_begin(struct flow_table *ft, struct flow_set *set, u32 sets, u32 named);
 void flow_table_reset(struct flow_table *ft);
+bool flow_table_owns(const struct flow_table *ft, u32 tag, const struct flow_queue *fq);
 void flow_table_grow(struct flow_table *ft, struct flow_set *set, u32 sets);
 struct flow_set *flow_table_move(struct flow_table *ft, const struct flow_rounds *fr);
 
@@ -141,25 +142,6 @@ static inline u32 flow_level_above(u32 level, u32 now)
 static inline u32 *flow_table_value(const struct flow_table *ft, u32 entry)
 {
 	return &ft->set[entry / FLOW_WAYS].value[entry % FLOW_WAYS];
-}
-
-/* Return whether a queue has an owner. */
-static inline bool flow_table_is_owned(const struct flow_table *ft,
-				       const struct flow_queue *fq)
-{
-	return *flow_table_value(ft, fq->owner) == (FLOW_HAS_QUEUE | fq->turn.number);
-}
-
-/*
- * Return whether this flow owns a queue. Other flows may have packets in it nevertheless.
- * The present table has its entry, because an arrival of the flow has found its queue.
- */
-static inline bool flow_table_owns(const struct flow_table *ft, u32 tag,
-				   const struct flow_queue *fq)
-{
-	const struct flow_set *set = &ft->set[fq->owner / FLOW_WAYS];
-
-	return flow_table_is_owned(ft, fq) && set->tag[fq->owner % FLOW_WAYS] == tag + !tag;
 }
 
 /* The last arrival, or the next one, goes into a queue that the table does not name. */

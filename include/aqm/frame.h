@@ -37,7 +37,7 @@
  *	allocate, start
  *
  * If the given options are invalid at a new rate, the old configuration stays
- * in force; see <aqm/link_rate.h>.
+ * in force; see frame/link_rate.c.
  */
 #ifndef _AQM_FRAME_H
 #define _AQM_FRAME_H
@@ -49,8 +49,6 @@
 #include <net/sch_generic.h>
 #include <uapi/linux/pkt_sched_aqm.h>
 #include "../compat.h"
-#include "congestion_signal.h"
-#include "fifo_limit.h"
 #include "options.h"
 #include "queue.h"
 
@@ -97,30 +95,14 @@ void aqm_destroy(struct Qdisc *sch);
 /* Parameters */
 u64 aqm_rate(struct Qdisc *sch, u64 given);
 u32 aqm_memory(u32 limit, u64 rate);
-
-/* Return the default limit of a FIFO in packets: see fifo_limit(). */
-static inline u32 aqm_fifo_limit(const struct Qdisc *sch, u64 rate, u32 memory_limit)
-{
-	return fifo_limit(rate, READ_ONCE(qdisc_dev(sch)->mtu), memory_limit);
-}
-
+u32 aqm_fifo_limit(const struct Qdisc *sch, u64 rate, u32 memory_limit);
 bool aqm_warn_of_memory(const struct Qdisc *sch, u32 memory_limit,
 			struct netlink_ext_ack *extack);
 void aqm_set(struct Qdisc *sch, const struct aqm_given *given, u64 bandwidth, u32 limit,
 	     u32 memory_limit);
 
-/* Initialize a struct congestion_policy from parameters with TC_AQM_MARK_OPTIONS. */
-#define AQM_CONGESTION_POLICY(params) \
-	{ TC_AQM_MARK_OPTIONS(AQM_TAKE, params, AQM) }
-
-static inline bool aqm_policy_is_right(const struct congestion_policy *p,
-				       struct netlink_ext_ack *extack)
-{
-	if (p->ecn || !p->nodrop)
-		return true;
-	NL_SET_ERR_MSG_MOD(extack, "nodrop needs ecn");
-	return false;
-}
+/* Packets: frame/packet_flow.c */
+bool packet_is_syn(const struct sk_buff *skb);
 
 /* Dumps */
 int aqm_dump(struct Qdisc *sch, struct sk_buff *skb);
@@ -149,14 +131,6 @@ void __aqm_common_stats(struct Qdisc *sch, struct aqm_common_stats *st);
 		      offsetof(typeof(*(st)), drop_change) ==		\
 		      offsetof(struct aqm_common_stats, drop_change));	\
 	__aqm_common_stats(sch, (struct aqm_common_stats *)(st));	\
-} while (0)
-
-/* Fill in the statistics of a qdisc that signals as RED does. */
-#define AQM_SIGNAL_STATS(st, q) do {					\
-	(st)->early_drop = (q)->drops[AQM_DROP_EARLY];			\
-	(st)->early_mark = (q)->signal.early_mark;			\
-	(st)->forced_drop = (q)->drops[AQM_DROP_FORCED];		\
-	(st)->forced_mark = (q)->signal.forced_mark;			\
 } while (0)
 
 /* Classes: frame/filter_class.c */

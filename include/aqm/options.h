@@ -185,16 +185,6 @@ static const struct aqm_options name = { \
 		      sizeof(strct) % 8 == 0 && \
 		      sizeof(strct) <= AQM_MAX_XSTATS - 8)
 
-/* Set an error message that is not a literal. The string must stay allocated. */
-static inline void aqm_set_message(struct netlink_ext_ack *extack,
-				   const char *message)
-{
-#ifdef NL_SET_ERR_MSG_FMT
-	NL_SET_ERR_MSG_FMT(extack, "%s", message);
-#else
-	if (extack)
-		extack->_msg = message;
-#endif
-}
+void aqm_set_message(struct netlink_ext_ack *extack, const char *message);
 
 #endif /* _AQM_OPTIONS_H */

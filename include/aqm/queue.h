@@ -28,12 +28,11 @@
 #include <linux/kernel.h>
 #include <linux/rtnetlink.h>
 #include <linux/skbuff.h>
+#include <linux/workqueue.h>
 #include <net/pkt_cls.h>
 #include <net/sch_generic.h>
 #include "../compat.h"
-#include "congestion_signal.h"
-#include "delay.h"
-#include "link_rate.h"
+#include "measure.h"
 
 struct aqm_given;
 struct aqm_kind;
@@ -67,6 +66,31 @@ enum aqm_drop {
 	AQM_DROP_OWN_2,
 	AQM_DROP_OWN_3,
 	AQM_DROPS
+};
+
+/**
+ * struct link_rate - the link's rate, see frame/link_rate.c; under RTNL, the meter
+ *	under the qdisc lock
+ * @rate: rate in force unless one was given, bytes/s; 0: the default
+ * @refused: a rate that the options do not fit, bytes/s; otherwise 0
+ * @speed: the device's speed when we last asked, bytes/s; 0: none
+ * @measured: @rate was measured
+ * @follow: use the measured rate
+ * @meter: measures the rate
+ * @next: when the measured rate may change @rate again, ns
+ * @work: changes it
+ * @sch: the qdisc
+ */
+struct link_rate {
+	u64			rate;
+	u64			refused;
+	u64			speed;
+	bool			measured;
+	bool			follow;
+	struct rate_meter	meter;
+	u64			next;
+	struct delayed_work	work;
+	struct Qdisc		*sch;
 };
 
 /**
@@ -244,36 +268,7 @@ static inline bool parents_count(const struct Qdisc *sch)
 	return sch->parent != TC_H_ROOT && !(sch->flags & TCQ_F_NOPARENT);
 }
 
-/**
- * parents_report() - report changes by an arrival that the verdict does not report
- * @sch: the discipline
- * @before: counts before the arrival
- * @len: length of the arrival in bytes
- * @verdict: NET_XMIT_SUCCESS; NET_XMIT_CN if the arrival's flow lost a packet; or
- *	any verdict on an arrival that was freed
- *
- * A qdisc without counting parents (see parents_count()) returns the verdict to
- * the sender, unchanged. Otherwise the parents' counts can require another one:
- *
- *	qlen before	qlen now	@verdict	result
- *	0		> 0		any		NET_XMIT_SUCCESS: it
- *							activates the class
- *	> 0		1		SUCCESS		NET_XMIT_CN: the count
- *							stays above 0
- *	any		0		SUCCESS		NET_XMIT_CN
- *	otherwise			any		@verdict
- *
- * Each loss counts once at every parent; the verdict reports one of them. The
- * exception is a GSO packet of which at most one segment was queued.
- *
- * If only one segment of a GSO packet was queued and the queue was empty before,
- * each parent will count the length of the whole packet. We report the excess at
- * the next enqueue or before the queue becomes empty again. Until then our own
- * backlog has it, too. When the core purges us or a parent, it subtracts the count
- * of the purged qdisc from the counts of all parents above.
- *
- * Return: the verdict for the parent.
- */
+/* Report changes by an arrival: see parents_report_any(). */
 static inline int parents_report(struct Qdisc *sch,
 				 const struct parents_before *before, u32 len,
 				 int verdict)
@@ -317,18 +312,8 @@ static inline u32 aqm_queue_len(const struct Qdisc *sch)
 	return sch->q.qlen - sch->gso_skb.qlen - sch->skb_bad_txq.qlen;
 }
 
-/*
- * Return whether the queue exceeds a limit, after a change of it. A single packet that
- * is larger than the limit stays, because it would be accepted into an empty queue.
- */
-static inline bool aqm_queue_is_over(struct Qdisc *sch)
-{
-	const struct aqm_queue *q = aqm_queue(sch);
-
-	return (q->segments > q->limit && aqm_queue_len(sch) > 1) ||
-	       q->truesize > q->memory_limit;
-}
-
+bool aqm_queue_is_over(struct Qdisc *sch);
+void aqm_queue_reset(struct Qdisc *sch);
 void aqm_queue_time(struct aqm_queue *q, const struct sk_buff *skb, u64 now);
 void aqm_queue_look(struct Qdisc *sch);
 void aqm_queue_trim(struct Qdisc *sch,
@@ -405,17 +390,6 @@ static inline void aqm_queue_lost(struct Qdisc *sch, struct sk_buff *skb,
 {
 	delay_lost(&aqm_queue(sch)->delay, skb);
 	aqm_drop_count(sch, skb, cause);
-}
-
-/* All packets are purged without counting them. The core resets qlen and backlog. */
-static inline void aqm_queue_reset(struct Qdisc *sch)
-{
-	struct aqm_queue *q = aqm_queue(sch);
-
-	q->segments = 0;
-	q->truesize = 0;
-	q->unreported = 0;
-	delay_reset(&q->delay);
 }
 
 #endif /* _AQM_QUEUE_H */

@@ -17,7 +17,6 @@
 #include <net/pkt_sched.h>
 #include <net/sch_generic.h>
 #include <aqm/congestion_signal.h>
-#include <aqm/fifo_limit.h>
 #include <aqm/gentle_red.h>
 #include <aqm/frame.h>
 #include <aqm/seeded_random.h>

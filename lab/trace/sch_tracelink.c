@@ -19,6 +19,7 @@
 #include <linux/module.h>
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
+#include <compat_5.h>
 
 enum {
 	TCA_TRACELINK_UNSPEC,

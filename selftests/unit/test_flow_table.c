@@ -6,6 +6,7 @@
 #include <aqm/flow_key.h>
 #include <aqm/flow_table.h>
 
+#include "../../frame/flow_queues.c"
 #include "../../frame/flow_table.c"
 #include "unit.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* rate_meter.h against exact rates: one departure every so often has one rate. */
-#include <aqm/rate_meter.h>
+#include "../../frame/rate_meter.h"
 #include "unit.h"
 
 #define US	1000ULL

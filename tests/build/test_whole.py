@@ -55,7 +55,8 @@ def test_each_discipline_has_all_its_parts() -> None:
 def test_each_pure_header_has_its_unit_test() -> None:
     """A header without sk_buff and Qdisc can be tested in user space."""
     pure = re.compile(r"sk_buff[\s*]+(?:or|and)[\s*]+(?:a|no)[\s*]+Qdisc")
-    headers = [p for p in (TOP / "include" / "aqm").rglob("*.h") if pure.search(p.read_text())]
+    files = [*(TOP / "include" / "aqm").rglob("*.h"), *(TOP / "frame").glob("*.h")]
+    headers = [path for path in files if pure.search(path.read_text())]
     assert headers
     tests = [TOP / "selftests" / "unit" / f"test_{header.stem}.c" for header in headers]
     assert [str(test.relative_to(TOP)) for test in tests if not test.is_file()] == []
@@ -70,3 +71,25 @@ def test_tests_of_a_file_run_in_one_process(request: pytest.FixtureRequest) -> N
     if not hasattr(request.config, "workerinput"):
         pytest.skip("one process")
     assert "@tests/build/test_whole.py" in request.node.nodeid
+
+
+def read_files(file: Path) -> set[Path]:
+    """Return a file of ours and all that it includes, directly or not."""
+    found = {file}
+    for name in re.findall(r'^#include [<"]([\w/.]+)[>"]', file.read_text(), re.MULTILINE):
+        places = ((place / name).resolve() for place in (file.parent, TOP / "include"))
+        found |= next((read_files(path) for path in places if path.is_file()), set())
+    return found
+
+
+def test_readers_of_a_discipline_open_as_many_files_as_design_says() -> None:
+    design = (TOP / "docs" / "DESIGN.md").read_text()
+    said = re.search(
+        r"For `(sch_\w+\.c)`.*the compiler reads (\d+) of our files with fewer than (\d+) lines",
+        design,
+    )
+    assert said
+    files = read_files(TOP / said[1])
+    lines = sum(len(file.read_text().splitlines()) for file in files)
+    assert len(files) == int(said[2]), sorted(file.name for file in files)
+    assert int(said[3]) - 200 < lines < int(said[3])

@@ -408,7 +408,7 @@ MUTANTS = [
     # A parent of the parent is told twice of the bytes of a purged packet, or never.
     Mutant("blue", "frame/parents.c", "qstats_backlog_add(sch, bytes);", ""),
     Mutant("tdrr", "include/aqm/queue.h", "parents_settle(sch);", ";"),
-    Mutant("blue", "include/aqm/queue.h", "q->unreported = 0;\n\tdelay", "delay"),
+    Mutant("blue", "frame/queue.c", "q->unreported = 0;\n\tdelay", "delay"),
     Mutant("fpq", "include/aqm/queue.h", "unlikely(!q->segments) && q->unreported", "0"),
     Mutant("fred", "frame/split_gso.c", "(segment, QDISC_DROP_GENERIC);", "(segment, 0);"),
     Mutant("qsdrr", "include/aqm/queue.h", "qdisc_qstats_backlog_dec(sch, skb);", ""),

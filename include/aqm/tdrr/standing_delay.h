@@ -7,7 +7,7 @@
  *
  *	delay = backlog / rate
  *
- * The rate is measured: <aqm/rate_meter.h>.
+ * The rate is measured: frame/rate_meter.h.
  *
  * The signals are as many as CoDel would send for each queue (RFC 8289):
  *

@@ -11,7 +11,7 @@
 #ifndef USERSPACE_INNER_H
 #define USERSPACE_INNER_H
 
-#include <aqm/delay.h>
+#include <aqm/measure.h>
 #include <aqm/queue.h>
 
 #include "../world.h"

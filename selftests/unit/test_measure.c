@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* delay: which packets are timed, and what is kept of their delays. */
+/* measure.h: which packets are timed, and what is kept of their delays. */
 #include <math.h>
 
-#include <aqm/delay.h>
+#include <aqm/measure.h>
 
 #include "unit.h"
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Measure how long packets wait, one packet at a time.
+ * What each queue measures: the waiting times of packets, the rate of the link
+ * (frame/rate_meter.h), and marks (<aqm/congestion_signal.h>). This header uses no sk_buff
+ * and no Qdisc.
  *
  * A time stamp on every packet would cost two reads of the clock. We time one
  * packet from arrival to departure, and then skip DELAY_SPACING arrivals. A packet
@@ -13,8 +15,8 @@
  * timed while delays are long, so @avg follows recent delays and is not the mean
  * over all packets. A packet departs when the parent takes it or peeks at it.
  */
-#ifndef _AQM_DELAY_H
-#define _AQM_DELAY_H
+#ifndef _AQM_MEASURE_H
+#define _AQM_MEASURE_H
 
 #include <linux/compiler.h>
 #include <linux/limits.h>
@@ -46,6 +48,46 @@ struct delay_sample {
 	u64		last;
 	u64		avg;
 	u64		max;
+};
+
+/**
+ * struct rate_meter - measured rate
+ * @rate: bytes per second; 0: unknown
+ * @last: the last sample, bytes per second
+ * @since: start of this sample, ns
+ * @looked: time of the last look, ns
+ * @total: the caller's count of bytes at the start of this sample
+ * @seen: the same at the last look
+ * @burst: the last short sample if it was above the rate, bytes per second
+ * @span: a sample spans at least so long, ns
+ * @falls: the last jump of the samples was downwards
+ * @packets: departures in this sample until the last look
+ * @spacing: departures between the last look and the next
+ */
+struct rate_meter {
+	u64	rate;
+	u64	last;
+	u64	since;
+	u64	looked;
+	u64	total;
+	u64	seen;
+	u64	burst;
+	u32	span;
+	u32	packets;
+	u32	spacing;
+	bool	falls;
+};
+
+/**
+ * struct congestion_stats - arrivals that RED chose and that were queued, packets
+ * @early_mark: marked at random
+ * @forced_mark: marked because the average was too high
+ * @spared: queued without a mark, because of nodrop
+ */
+struct congestion_stats {
+	u64	early_mark;
+	u64	forced_mark;
+	u64	spared;
 };
 
 /* Return whether to time the arriving packet with delay_start(). */
@@ -99,4 +141,4 @@ static inline void delay_reset(struct delay_sample *d)
 	d->emptied = true;
 }
 
-#endif /* _AQM_DELAY_H */
+#endif /* _AQM_MEASURE_H */

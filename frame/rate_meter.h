@@ -32,14 +32,15 @@
  *
  * This header uses no sk_buff and no Qdisc.
  */
-#ifndef _AQM_RATE_METER_H
-#define _AQM_RATE_METER_H
+#ifndef _FRAME_RATE_METER_H
+#define _FRAME_RATE_METER_H
 
 #include <linux/bitops.h>
 #include <linux/kernel.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/types.h>
+#include <aqm/measure.h>
 
 #define RATE_METER_SECOND	1000000000U	/* ns */
 #define RATE_METER_SPAN		10000000U	/* ns of a sample, or */
@@ -53,34 +54,6 @@
 /* Bytes that count in a sample, so that the product with ns fits into 64 bits. */
 #define RATE_METER_COUNTED	BIT_ULL(34)
 #define RATE_METER_MOST		BIT_ULL(40)	/* bytes/s */
-
-/**
- * struct rate_meter - measured rate
- * @rate: bytes per second; 0: unknown
- * @last: the last sample, bytes per second
- * @since: start of this sample, ns
- * @looked: time of the last look, ns
- * @total: the caller's count of bytes at the start of this sample
- * @seen: the same at the last look
- * @burst: the last short sample if it was above the rate, bytes per second
- * @span: a sample spans at least so long, ns
- * @falls: the last jump of the samples was downwards
- * @packets: departures in this sample until the last look
- * @spacing: departures between the last look and the next
- */
-struct rate_meter {
-	u64	rate;
-	u64	last;
-	u64	since;
-	u64	looked;
-	u64	total;
-	u64	seen;
-	u64	burst;
-	u32	span;
-	u32	packets;
-	u32	spacing;
-	bool	falls;
-};
 
 /* Return the median of three numbers. */
 static inline u64 rate_meter_median(u64 a, u64 b, u64 c)
@@ -198,4 +171,4 @@ static inline bool rate_meter_look(struct rate_meter *m, u64 total, u64 now,
 	return sampled;
 }
 
-#endif /* _AQM_RATE_METER_H */
+#endif /* _FRAME_RATE_METER_H */
