@@ -42,6 +42,15 @@ def test_discipline_with_a_lower_rate_is_named(tmp_path: Path, qdisc: str) -> No
     assert "the discipline holds packets back" in warning
 
 
+@pytest.mark.parametrize(
+    "qdisc", ["cake bandwidth 19mbit", "tbf rate 19mbit burst 5kb limit 100kb"]
+)
+def test_discipline_with_a_slightly_lower_rate_is_named(tmp_path: Path, qdisc: str) -> None:
+    found = result(tmp_path / "out", "--qdisc", qdisc, *SHORT, scenario=LINK)
+    (warning,) = found["warnings"]
+    assert "sends at 95 % of the link's rate, so it holds packets back" in warning
+
+
 def test_link_without_a_queue_is_no_bottleneck(tmp_path: Path) -> None:
     found = result(tmp_path / "out", "--set", "rate=5000", *SHORT, scenario=LINK)
     (warning,) = found["warnings"]

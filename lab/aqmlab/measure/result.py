@@ -11,6 +11,7 @@ from typing import Any
 
 from aqmlab.run import run_directory
 from aqmlab.run.execute import Cost
+from aqmlab.run.packets import GSO_BYTES, frame_bytes
 from aqmlab.run.settings import AMPLE_KB
 from labkit.orders import FALLBACK
 
@@ -98,7 +99,9 @@ def compute(directory: Path, cost: Cost) -> dict[str, Any]:
                 read.ends, recipe, guest, parameters.get("ecn", ecn.OFF), summary["dropped"]
             ),
             *ecn.classic_dctcp(recipe, read.run["qdisc"], parameters.get("change", "")),
-            *link_use.warnings(read.run["facts"], read.queue, summary["utilization"]),
+            *link_use.warnings(
+                read.run["facts"], read.queue, summary["utilization"], packet=_largest(read, recipe)
+            ),
             *_userspace(guest),
         ],
         # Retransmission timeouts of all TCP connections over the whole run.
@@ -114,6 +117,19 @@ def compute(directory: Path, cost: Cost) -> dict[str, Any]:
         "cpu_seconds": round(cost.cpu_s, 3),
         "virtual_seconds": read.run["facts"]["end_s"],
     }
+
+
+def _largest(read: logs.Logs, recipe: Mapping[str, Any]) -> int | None:
+    """Return the bytes of the largest packet, or None if the bottleneck's rate is not exact.
+
+    A trace changes the rate, and real time may be too short for it.
+    """
+    parameters = read.run["parameters"]
+    if read.run["clock"] != "virtual" or recipe.get("starts"):
+        return None
+    if parameters.get("offloads") == "on":
+        return GSO_BYTES
+    return frame_bytes(parameters["mtu"])
 
 
 def _userspace(guest: Mapping[str, Any]) -> list[str]:
