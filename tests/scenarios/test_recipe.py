@@ -48,6 +48,16 @@ def test_change_needs_a_time_within_the_run_and_options(text: str) -> None:
         recipe_of(f"change={text}")
 
 
+def test_change_names_the_kind_without_a_semicolon() -> None:
+    found = find("dumbbell")
+    words = "tdrr; filter parent 2: basic classid 2:1"
+    recipe, _ = compose(
+        found, Settings(resolve(found.params, ["change=5 limit 5"]), words, 1, "virtual")
+    )
+    (batch,) = recipe.changes
+    assert batch.lines == ["qdisc change dev b0 parent 1:1 handle 2: tdrr limit 5"]
+
+
 def test_change_needs_flowgen() -> None:
     with pytest.raises(UserError, match=r"^change: needs generator=flowgen"):
         recipe_of("change=5 limit 5", "generator=iperf3", clock="wall")
