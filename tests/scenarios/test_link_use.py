@@ -7,6 +7,7 @@ tbf sends at its own rate, so their delays were a fraction of the true ones, and
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -55,3 +56,24 @@ def test_link_without_a_queue_is_no_bottleneck(tmp_path: Path) -> None:
     found = result(tmp_path / "out", "--set", "rate=5000", *SHORT, scenario=LINK)
     (warning,) = found["warnings"]
     assert "nothing queues for long" in warning
+
+
+def test_run_in_which_nothing_arrived_is_marked(tmp_path: Path) -> None:
+    """drr drops what no filter puts into a class. A deviation of 0 looked like equal shares."""
+    words = ("--qdisc", "drr; class parent 2: classid 2:1 drr quantum 1514", *SHORT)
+    found = result(tmp_path / "out", *words, scenario=LINK)
+    assert "no flow received anything in the measured time" in found["warnings"][0]
+    assert found["summary"]["sd_over_fair_share"] is None
+
+
+def test_flows_that_start_in_the_measured_time_are_counted(tmp_path: Path) -> None:
+    """The time before its start lowers a flow's goodput, as if the discipline were unfair."""
+    words = ("--set", "warmup=0.5", "--set", "spread=1", *SHORT)
+    found = result(tmp_path / "out", *words, scenario=LINK)
+    late = sum(
+        flow["start_ns"] > 500_000_000
+        for flow in json.loads((tmp_path / "out" / "recipe.json").read_text())["flows"]
+    )
+    assert 0 < late < 10
+    (warning,) = found["warnings"]
+    assert warning.startswith(f"group all: {late} of 10 flows start after the warm-up of 0.5 s")

@@ -15,7 +15,18 @@ from aqmlab.run.packets import GSO_BYTES, frame_bytes
 from aqmlab.run.settings import AMPLE_KB
 from labkit.orders import FALLBACK
 
-from . import ecn, integrity, iperf3, link_use, logs, loss_patterns, programs, sojourn, video
+from . import (
+    bulk_flows,
+    ecn,
+    integrity,
+    iperf3,
+    link_use,
+    logs,
+    loss_patterns,
+    programs,
+    sojourn,
+    video,
+)
 from .metrics import phases, summarize
 
 SCHEMA = 3
@@ -99,6 +110,7 @@ def compute(directory: Path, cost: Cost) -> dict[str, Any]:
                 read.ends, recipe, guest, parameters.get("ecn", ecn.OFF), summary["dropped"]
             ),
             *ecn.classic_dctcp(recipe, read.run["qdisc"], parameters.get("change", "")),
+            *bulk_flows.warnings(read.run["facts"], read.ends, summary["goodput_bps"]),
             *link_use.warnings(
                 read.run["facts"], read.queue, summary["utilization"], packet=_largest(read, recipe)
             ),
@@ -125,7 +137,7 @@ def _largest(read: logs.Logs, recipe: Mapping[str, Any]) -> int | None:
     A trace changes the rate, and real time may be too short for it.
     """
     parameters = read.run["parameters"]
-    if read.run["clock"] != "virtual" or recipe.get("starts"):
+    if read.run["clock"] != "virtual" or recipe.get("starts") or "mtu" not in parameters:
         return None
     if parameters.get("offloads") == "on":
         return GSO_BYTES
@@ -189,8 +201,10 @@ def _describe_goodput(s: dict[str, Any]) -> str:
         words += (
             f", goodput of a flow {goodput['mean'] / 1e6:.3f} "
             f"({goodput['min'] / 1e6:.3f} to {goodput['max'] / 1e6:.3f}; "
-            f"fair {fair / 1e6:.3f}) Mb/s, sd / fair share {100 * s['sd_over_fair_share']:.1f} %"
+            f"fair {fair / 1e6:.3f}) Mb/s"
         )
+    if s["sd_over_fair_share"] is not None:
+        words += f", sd / fair share {100 * s['sd_over_fair_share']:.1f} %"
     return words if s["jain"] is None else f"{words}, Jain {s['jain']:.4f}"
 
 
