@@ -227,6 +227,8 @@ def test_number_of_flows_is_limited_by_addresses() -> None:
         (["dumbbell", "--here", "--clock", "virtual"], "--here always runs"),
         (["dumbbell", "--here", "--kernel", "7.3"], "--kernel chooses the lab's kernel"),
         (["dumbbell", "--qdisc", " "], "--qdisc: nothing given"),
+        (["dumbbell", "--qdisc", "red", "--qdisc", "pie"], "--qdisc: given 2 times, a run has one"),
+        (["web-mix", "--set", "ip=6"], "mtu: 1000 given, IPv6 needs 1280 or more"),
         (["dumbbell", "--qdisc", "htb default 1; class"], '"class" after a ";", needs "class ..."'),
         ([], "no scenario given; --list shows the scenarios"),
     ],
