@@ -10,7 +10,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from aqmlab.measure import link_use
+from aqmlab.measure.logs import Queue
 
 from .shortrun import result
 
@@ -50,6 +54,29 @@ def test_discipline_with_a_slightly_lower_rate_is_named(tmp_path: Path, qdisc: s
     found = result(tmp_path / "out", "--qdisc", qdisc, *SHORT, scenario=LINK)
     (warning,) = found["warnings"]
     assert "sends at 95 % of the link's rate, so it holds packets back" in warning
+
+
+@pytest.mark.parametrize(
+    ("sent", "dropped", "held"), [(40, 0, True), (40, 60, False), (50, 0, False)]
+)
+def test_packets_that_are_dropped_from_the_queue_are_not_held_back(
+    sent: int, dropped: int, held: bool
+) -> None:
+    """The link sends 50 packets of 1000 bytes a second, and 100 wait at first."""
+    queue = Queue(
+        {
+            "time_s": np.array([0.0, 1.0]),
+            "packets": np.array([100.0, 1.0]),
+            "bytes": np.array([100e3, 1e3]),
+            "dropped": np.array([0.0, dropped]),
+            "sent_bytes": np.array([0.0, sent * 1e3]),
+        },
+        [],
+        {},
+    )
+    facts = {"warmup_s": 0.0, "end_s": 1.0, "rate_bps": 400e3, "groups": {}}
+    found = link_use.warnings(facts, queue, sent / 50, packet=1000)
+    assert ["holds packets back" in text for text in found] == [True] * held
 
 
 def test_link_without_a_queue_is_no_bottleneck(tmp_path: Path) -> None:

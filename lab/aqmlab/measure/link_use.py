@@ -41,15 +41,15 @@ def warnings(
 def _slowed(facts: Mapping[str, Any], queue: Queue, packet: int) -> list[str]:
     """Return a warning if a discipline sends more slowly than the link, however little.
 
-    A backlog of what the link sends between two samples cannot leave before the second one, so a
-    discipline that sends whenever it can uses the whole time. In a row of such samples, one packet
-    at its end may be missing.
+    A backlog of what the link sends between two samples, and of the packets that are dropped
+    meanwhile, lasts until the second one, so a discipline that sends whenever it can uses the whole
+    time. In a row of such samples, one packet at its end may be missing.
     """
     first, last = window(queue["time_s"], facts["warmup_s"], facts["end_s"])
     at = slice(first, last + 1)
     could = np.diff(queue["time_s"][at]) * facts["rate_bps"] / 8
-    backlog = queue["bytes"][at]
-    full = (backlog[:-1] >= could) & (backlog[1:] > 0)
+    lost = np.diff(queue["dropped"][at]) * packet
+    full = queue["bytes"][at][:-1] - lost >= could
     rows = np.count_nonzero(full & ~np.append(False, full[:-1]))
     did = float(np.sum(np.diff(queue["sent_bytes"][at])[full]))
     could_send = float(np.sum(could[full]))
