@@ -26,7 +26,7 @@ def warnings(
     for name, group in facts["groups"].items():
         starts = [float(row["start_s"]) for row in ends if row["group"] == name]
         late = sum(start > facts["warmup_s"] for start in starts)
-        # A group with a time of its own is measured only in it.
+        # A group with from_s is measured only from then on.
         if late and group.get("elastic") and group.get("from_s") is None:
             found.append(
                 f"group {name}: {late} of {len(starts)} flows start after the warm-up of "

@@ -41,9 +41,9 @@ def warnings(
 def _slowed(facts: Mapping[str, Any], queue: Queue, packet: int) -> list[str]:
     """Return a warning if a discipline sends more slowly than the link, however little.
 
-    A backlog of what the link sends between two samples, and of the packets that are dropped
-    meanwhile, lasts until the second one, so a discipline that sends whenever it can uses the whole
-    time. In a row of such samples, one packet at its end may be missing.
+    If the backlog is longer than the link can send until the next sample, it cannot empty before,
+    except by drops. So a discipline that sends whenever it can uses all of this time. One packet
+    may be missing at the end of a row of such samples.
     """
     first, last = window(queue["time_s"], facts["warmup_s"], facts["end_s"])
     at = slice(first, last + 1)
