@@ -6,6 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+#: Share of the measured time that a flow may miss.
+LATE = 0.02
+
 
 def warnings(
     facts: Mapping[str, Any],
@@ -23,9 +26,10 @@ def warnings(
             "qdisc.txt shows what happened to the packets"
         ]
     found = []
+    latest = facts["warmup_s"] + LATE * (facts["end_s"] - facts["warmup_s"])
     for name, group in facts["groups"].items():
         starts = [float(row["start_s"]) for row in ends if row["group"] == name]
-        late = sum(start > facts["warmup_s"] for start in starts)
+        late = sum(start > latest for start in starts)
         # A group with from_s is measured only from then on.
         if late and group.get("elastic") and group.get("from_s") is None:
             found.append(
