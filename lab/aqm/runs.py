@@ -15,7 +15,7 @@ import pandas as pd
 
 from aqmlab.exceptions import UserError
 from aqmlab.measure import logs
-from aqmlab.qdiscs import xstats
+from aqmlab.qdiscs import names, xstats
 from aqmlab.run import run_directory
 from aqmlab.run.params import resolve
 from aqmlab.run.scenario import find
@@ -132,7 +132,7 @@ class Runs:
         """
 
         def read(directory: Path, result: dict[str, Any]) -> pd.DataFrame:
-            kind = result["qdisc"].split()[0]
+            kind = names.words(result["qdisc"])[0]
             queue = logs.read_queue(directory / run_directory.QUEUE)
             own = logs.own_statistics(logs.read_run(directory))
             rows = [

@@ -23,7 +23,7 @@ from aqmlab.run import (
     run_directory,
     unchanged_kernel,
 )
-from aqmlab.run.arguments import LAB_OPTIONS, parser
+from aqmlab.run.arguments import LAB_OPTIONS, QDISC, parser
 from aqmlab.run.params import resolve
 from aqmlab.run.recipe import Recipe
 from aqmlab.run.scenario import Scenario, compose, find, find_all
@@ -32,6 +32,7 @@ from labkit import engines, outside
 from labkit.errors import LabError
 from labkit.paths import OUT
 from labkit.request import Request
+from labkit.usage import command
 
 #: Maximum length of the readable part of a default directory name. A file name has at most
 #: 255 bytes.
@@ -135,9 +136,15 @@ def _run(args: argparse.Namespace) -> int:
         raise UserError("--here always runs on this machine's clock: leave out --clock virtual")
     if args.seed < 0:
         raise UserError(f"--seed: {args.seed} given, allowed: 0 or more")
-    if not args.qdisc.split():
+    qdisc, *others = args.qdisc or [QDISC]
+    if others:
+        raise UserError(
+            f"--qdisc: given {1 + len(others)} times, a run has one: start a run for each, or "
+            f"use {command('compare')}"
+        )
+    if not qdisc.split():
         raise UserError("--qdisc: nothing given, needs a kind, as in --qdisc 'pfifo limit 200'")
-    settings = Settings(resolve(found.params, args.set), args.qdisc, args.seed, clock)
+    settings = Settings(resolve(found.params, args.set), qdisc, args.seed, clock)
     recipe, facts = compose(found, settings, programs.parse(args.exec))
     if recipe.starts and args.here:
         raise UserError(

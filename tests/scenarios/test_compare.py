@@ -117,6 +117,10 @@ def test_a_verdict_needs_all_seeds_and_a_difference_that_counts(
         (["--mine", "pfifo limit {buffer"], "expected '}'"),
         (["--mine", " "], "--mine: needs a kind"),
         (["--mine", "pfifo", "--against", "fq_codle"], 'no qdisc for --against "fq_codle"'),
+        (
+            ["--mine", "tdrr; filter parent 2: basic", "--against", "red; filter x, fq_codle; x"],
+            'no qdisc for --against "fq_codle"',
+        ),
         (["--mine", "pfifo", "--set", "limit=5"], "--mine has no {limit}"),
         (["--mine", "pfifo limit {limit}", "--set", "limit"], "needs NAME=VALUE"),
         (["--mine", "pfifo", "--workload", "dumbell"], "did you mean dumbbell"),

@@ -155,7 +155,9 @@ def test_flows_without_the_ecn_that_they_need_are_named(
     [
         ("dctcp", "dualpi2", "", True),
         ("dctcp", "dualpi2 step_thresh 5ms", "2 step_thresh 1ms", True),
+        ("dctcp", "dualpi2; filter parent 2: basic classid 2:1", "", True),
         ("dctcp", "dualpi2 any_ect", "", False),
+        ("dctcp", "dualpi2 any_ect; filter parent 2: basic classid 2:1", "", False),
         ("dctcp", "dualpi2", "2 any_ect", False),
         ("dctcp", "fq_codel", "", False),
         ("dctcp_ect1", "dualpi2", "", False),

@@ -177,6 +177,12 @@ def test_counters_are_read_whatever_a_plugin_prints() -> None:
         counters.qdisc_counters("qdisc tbf 1: dev b0 root refcnt 2\n")
 
 
+def test_counters_of_a_qdisc_with_a_rate_estimator_are_read() -> None:
+    """tc(8): `tc qdisc add ... estimator 1s 8s pfifo`. tc then prints a rate before the backlog."""
+    text = SHOWN.replace(" backlog 12Kb 8p", " rate 1890Kbit 156pps backlog 12Kb 8p")
+    assert counters.qdisc_counters(text) == counters.qdisc_counters(SHOWN)
+
+
 def test_few_unsolicited_ipv6_packets_are_allowed() -> None:
     state = guest()
     lost_before(state["counters"])

@@ -48,6 +48,16 @@ def test_change_needs_a_time_within_the_run_and_options(text: str) -> None:
         recipe_of(f"change={text}")
 
 
+def test_change_names_the_kind_without_a_semicolon() -> None:
+    found = find("dumbbell")
+    words = "tdrr; filter parent 2: basic classid 2:1"
+    recipe, _ = compose(
+        found, Settings(resolve(found.params, ["change=5 limit 5"]), words, 1, "virtual")
+    )
+    (batch,) = recipe.changes
+    assert batch.lines == ["qdisc change dev b0 parent 1:1 handle 2: tdrr limit 5"]
+
+
 def test_change_needs_flowgen() -> None:
     with pytest.raises(UserError, match=r"^change: needs generator=flowgen"):
         recipe_of("change=5 limit 5", "generator=iperf3", clock="wall")
@@ -217,6 +227,8 @@ def test_number_of_flows_is_limited_by_addresses() -> None:
         (["dumbbell", "--here", "--clock", "virtual"], "--here always runs"),
         (["dumbbell", "--here", "--kernel", "7.3"], "--kernel chooses the lab's kernel"),
         (["dumbbell", "--qdisc", " "], "--qdisc: nothing given"),
+        (["dumbbell", "--qdisc", "red", "--qdisc", "pie"], "--qdisc: given 2 times, a run has one"),
+        (["web-mix", "--set", "ip=6"], "mtu: 1000 given, IPv6 needs 1280 or more"),
         (["dumbbell", "--qdisc", "htb default 1; class"], '"class" after a ";", needs "class ..."'),
         ([], "no scenario given; --list shows the scenarios"),
     ],

@@ -513,6 +513,16 @@ def test_seed_that_ran_twice_counts_once(tmp_path: Path) -> None:
     assert seeds(tmp_path) == [[1, 2]]
 
 
+@pytest.mark.parametrize("option", ["--out", "--figure"])
+def test_a_report_that_cannot_be_written_is_named(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_run(tmp_path / "run")
+    out = tmp_path / "missing" / "report.svg"
+    assert html_report.main([str(tmp_path), option, str(out)]) == 2
+    assert f"report: {out}: No such file or directory" in capsys.readouterr().err
+
+
 def test_seed_with_two_digests_is_refused_and_both_runs_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -204,7 +204,7 @@ def name_of(*words: str) -> str:
     found = find("dumbbell")
     settings = Settings(
         resolve(found.params, args.set),
-        args.qdisc,
+        (args.qdisc or [arguments.QDISC])[0],
         args.seed,
         args.clock or ("wall" if args.here else "virtual"),
     )

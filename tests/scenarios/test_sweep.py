@@ -50,6 +50,15 @@ def test_user_mode_is_booted_first_only_if_a_run_needs_it(
     assert len(booted) == boots
 
 
+@pytest.mark.parametrize("below", [".", "below"])
+def test_a_file_in_the_place_of_results_is_named(below: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    out = tmp_path / "file" / below
+    args = argparse.Namespace(out=out, resume=False, profile=None, jobs=1)
+    with pytest.raises(SystemExit, match=f"--out {re.escape(str(out))}: .*(exists|directory)"):
+        sweep.run(args, {"one": sweep_job.Job(["dumbbell"], "pfifo")})
+
+
 def all_jobs() -> dict[str, dict[str, sweep_job.Job]]:
     return {
         "demo": demo.jobs(),

@@ -168,6 +168,7 @@ def test_marks_of_known_statistics() -> None:
     assert xstats.marked("codel ecn", struct.pack("=4Ii4I", 1, 2, 3, 4, -5, 6, 70, 8, 900)) == 970
     fq_codel = struct.pack("=10I", 0, 1, 2, 30, 4, 5, 6, 700, 8, 9)
     assert xstats.marked("fq_codel", fq_codel) == 730
+    assert xstats.marked("fq_codel; filter parent 2: basic classid 2:1", fq_codel) == 730
     # The marks of the first two tins, each next to another attribute.
     # 2: TCA_CAKE_STATS_MEMORY_USED; 7: TCA_CAKE_TIN_STATS_DROPPED_PACKETS.
     tins = b"".join(

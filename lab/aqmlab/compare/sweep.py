@@ -73,6 +73,10 @@ def run(
     taken: called with the name of each run as soon as it is whole
     """
     directory: Path = args.out.resolve()
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SystemExit(f"--out {args.out}: {error.strerror}") from error
     if not args.resume and (directory / logs.SWEEP).exists():
         try:
             before = [*json.loads((directory / logs.SWEEP).read_text())["runs"]]
@@ -85,7 +89,6 @@ def run(
     for name, job in jobs.items():
         if of_other_words(directory / name, job.words):
             shutil.rmtree(directory / name)
-    directory.mkdir(parents=True, exist_ok=True)
     (directory / logs.SWEEP).write_text(
         json.dumps(
             {

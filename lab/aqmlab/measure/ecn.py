@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from aqmlab.qdiscs import names
 from aqmlab.run.guest_kernel import DEFAULT
 
 OFF, ACCURATE = "off", "accecn"
@@ -71,7 +72,7 @@ def classic_dctcp(recipe: Mapping[str, Any], qdisc: str, change: str) -> list[st
     qdisc: the words of --qdisc
     change: the parameter `change`
     """
-    words = [*qdisc.split(), *change.split()]
+    words = [*names.words(qdisc), *change.split()]
     controls = {
         *(flow.get("cc") for flow in recipe.get("flows", ())),
         *(values.get(DEFAULT) for values in recipe.get("sysctls", {}).values()),

@@ -15,14 +15,50 @@ from .metrics import window
 FULL = 0.9
 #: A link that is used for a smaller part of the time in which packets wait is left idle.
 IDLE = 0.75
+#: Share of the link's rate at which a discipline sends while it has enough packets. A discipline
+#: that sends whenever it can has 1.00.
+BUSY = 0.98
+ADVICE = (
+    "queue delay is the backlog at the link's rate, and --sojourn measures the time in the queue"
+)
 
 
-def warnings(facts: Mapping[str, Any], queue: Queue, used: float) -> list[str]:
+def warnings(
+    facts: Mapping[str, Any], queue: Queue, used: float, *, packet: int | None
+) -> list[str]:
     """Return a sentence if something other than the link's rate limits the traffic.
 
     used: utilization of the measured time
+    packet: bytes of the largest packet, or None if the rate of the link is not exact
     """
-    return _held_back(facts, queue, used) or _no_bottleneck(facts)
+    return (
+        _held_back(facts, queue, used)
+        or (_slowed(facts, queue, packet) if packet else [])
+        or _no_bottleneck(facts)
+    )
+
+
+def _slowed(facts: Mapping[str, Any], queue: Queue, packet: int) -> list[str]:
+    """Return a warning if a discipline sends more slowly than the link, however little.
+
+    If the backlog is longer than the link can send until the next sample, it cannot empty before,
+    except by drops. So a discipline that sends whenever it can uses all of this time. One packet
+    may be missing at the end of a row of such samples.
+    """
+    first, last = window(queue["time_s"], facts["warmup_s"], facts["end_s"])
+    at = slice(first, last + 1)
+    could = np.diff(queue["time_s"][at]) * facts["rate_bps"] / 8
+    lost = np.diff(queue["dropped"][at]) * packet
+    full = queue["bytes"][at][:-1] - lost >= could
+    rows = np.count_nonzero(full & ~np.append(False, full[:-1]))
+    did = float(np.sum(np.diff(queue["sent_bytes"][at])[full]))
+    could_send = float(np.sum(could[full]))
+    if did + rows * packet >= BUSY * could_send:
+        return []
+    return [
+        f"while packets wait, the discipline sends at {100 * did / could_send:.0f} % of the link's "
+        f"rate, so it holds packets back: {ADVICE}"
+    ]
 
 
 def _held_back(facts: Mapping[str, Any], queue: Queue, used: float) -> list[str]:
@@ -37,8 +73,7 @@ def _held_back(facts: Mapping[str, Any], queue: Queue, used: float) -> list[str]
         return []
     return [
         f"packets wait for {100 * waiting:.0f} % of the time, and the link is used for "
-        f"{100 * used:.1f} %, so the discipline holds packets back: queue delay is the backlog "
-        "at the link's rate, and --sojourn measures the time in the queue"
+        f"{100 * used:.1f} %, so the discipline holds packets back: {ADVICE}"
     ]
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aqmlab.qdiscs import names
 from aqmlab.qdiscs.own_statistics import Field
 from aqmlab.run import run_directory
 
@@ -92,7 +93,7 @@ class Logs:
 
 def own_statistics(run: Mapping[str, Any]) -> Sequence[Field]:
     """Return the layout of the statistics of a run's qdisc from run.json; empty if it has none."""
-    found: Sequence[Field] = run.get("statistics", {}).get(run["qdisc"].split()[0], ())
+    found: Sequence[Field] = run.get("statistics", {}).get(names.words(run["qdisc"])[0], ())
     return found
 
 

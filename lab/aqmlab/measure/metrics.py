@@ -244,7 +244,7 @@ def _metrics(
         if len(goodput)
         else None,
         "sd_over_fair_share": (
-            float(np.std(goodput)) / fair_bps if len(goodput) and fair_bps else None
+            float(np.std(goodput)) / fair_bps if goodput.any() and fair_bps else None
         ),
         "jain": jain(goodput),
         "queue_delay_ms": {

@@ -11,10 +11,22 @@ from typing import Any
 
 from aqmlab.run import run_directory
 from aqmlab.run.execute import Cost
+from aqmlab.run.packets import GSO_BYTES, frame_bytes
 from aqmlab.run.settings import AMPLE_KB
 from labkit.orders import FALLBACK
 
-from . import ecn, integrity, iperf3, link_use, logs, loss_patterns, programs, sojourn, video
+from . import (
+    bulk_flows,
+    ecn,
+    integrity,
+    iperf3,
+    link_use,
+    logs,
+    loss_patterns,
+    programs,
+    sojourn,
+    video,
+)
 from .metrics import phases, summarize
 
 SCHEMA = 3
@@ -98,7 +110,10 @@ def compute(directory: Path, cost: Cost) -> dict[str, Any]:
                 read.ends, recipe, guest, parameters.get("ecn", ecn.OFF), summary["dropped"]
             ),
             *ecn.classic_dctcp(recipe, read.run["qdisc"], parameters.get("change", "")),
-            *link_use.warnings(read.run["facts"], read.queue, summary["utilization"]),
+            *bulk_flows.warnings(read.run["facts"], read.ends, summary["goodput_bps"]),
+            *link_use.warnings(
+                read.run["facts"], read.queue, summary["utilization"], packet=_largest(read, recipe)
+            ),
             *_userspace(guest),
         ],
         # Retransmission timeouts of all TCP connections over the whole run.
@@ -114,6 +129,19 @@ def compute(directory: Path, cost: Cost) -> dict[str, Any]:
         "cpu_seconds": round(cost.cpu_s, 3),
         "virtual_seconds": read.run["facts"]["end_s"],
     }
+
+
+def _largest(read: logs.Logs, recipe: Mapping[str, Any]) -> int | None:
+    """Return the bytes of the largest packet, or None if the bottleneck's rate is not exact.
+
+    A trace changes the rate, and real time may be too short for it.
+    """
+    parameters = read.run["parameters"]
+    if read.run["clock"] != "virtual" or recipe.get("starts") or "mtu" not in parameters:
+        return None
+    if parameters.get("offloads") == "on":
+        return GSO_BYTES
+    return frame_bytes(parameters["mtu"])
 
 
 def _userspace(guest: Mapping[str, Any]) -> list[str]:
@@ -173,8 +201,10 @@ def _describe_goodput(s: dict[str, Any]) -> str:
         words += (
             f", goodput of a flow {goodput['mean'] / 1e6:.3f} "
             f"({goodput['min'] / 1e6:.3f} to {goodput['max'] / 1e6:.3f}; "
-            f"fair {fair / 1e6:.3f}) Mb/s, sd / fair share {100 * s['sd_over_fair_share']:.1f} %"
+            f"fair {fair / 1e6:.3f}) Mb/s"
         )
+    if s["sd_over_fair_share"] is not None:
+        words += f", sd / fair share {100 * s['sd_over_fair_share']:.1f} %"
     return words if s["jain"] is None else f"{words}, Jain {s['jain']:.4f}"
 
 

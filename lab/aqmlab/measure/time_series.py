@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from aqmlab.qdiscs import names
+
 from . import logs, qdisc_state
 
 POINTS = 400  # maximum per line
@@ -59,12 +61,11 @@ def _line(read: logs.Logs, of: str) -> tuple[Array, Array]:
     time = read.queue["time_s"]
     if what == "packets":
         return time, read.queue["packets"]
-    samples = qdisc_state.samples(
-        read.run["qdisc"].split()[0], read.queue.xstats, read.own_statistics
-    )
+    kind = names.words(read.run["qdisc"])[0]
+    samples = qdisc_state.samples(kind, read.queue.xstats, read.own_statistics)
     column = [values.get(what) for values in samples]
     if not column or not all(isinstance(value, int | float) for value in column):
-        raise NoSuchLine(f"{read.run['qdisc'].split()[0]} has no statistic {what}")
+        raise NoSuchLine(f"{kind} has no statistic {what}")
     return time, np.array(column, dtype=float)
 
 

@@ -31,6 +31,11 @@ def mainline() -> list[str]:
     return [*FIFOS, *(symbol.lower() for symbol in symbols if symbol != "MQPRIO_LIB")]
 
 
+def words(line: str) -> list[str]:
+    """Return the words of a line of --qdisc, kind first; each semicolon is a word of its own."""
+    return line.replace(";", " ; ").split()
+
+
 def added(lines: Iterable[str]) -> dict[str, str]:
     """Return each kind that lines for `tc -batch` add, with the words of its first use."""
     found: dict[str, str] = {}

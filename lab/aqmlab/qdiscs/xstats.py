@@ -13,6 +13,7 @@ import struct
 from collections.abc import Iterator, Sequence
 
 from . import interface
+from .names import words
 from .own_statistics import Field
 
 #: Types (in the notation of `struct`) and names of the statistics of mainline's qdiscs. For
@@ -148,7 +149,7 @@ def marked(qdisc: str, raw: bytes, own: Sequence[Field] = ()) -> int | None:
     own: the layout of a qdisc from outside the checkout
     Returns None if the number is unknown, and 0 if the kind cannot mark.
     """
-    kind, *options = qdisc.split()
+    kind, *options = words(qdisc)
     if kind in ELSEWHERE:
         return None if "ecn" in options else 0
     if kind == "cake":

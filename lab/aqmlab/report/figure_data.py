@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from aqmlab.exceptions import UserError, unknown
 from aqmlab.measure import logs, metrics, qdisc_state
+from aqmlab.qdiscs import names
 
 from .columns import COLUMNS, Column
 from .load_runs import Run, Section
@@ -64,7 +65,7 @@ def _queue(read: logs.Logs, _: str) -> tuple[Array, Array]:
 
 def _state(read: logs.Logs, name: str) -> tuple[Array, Array]:
     """Return a statistic of the discipline over time; no points if it does not have it."""
-    kind = read.run["qdisc"].split()[0]
+    kind = names.words(read.run["qdisc"])[0]
     samples = qdisc_state.samples(kind, read.queue.xstats, read.own_statistics)
     values = [sample.get(name) for sample in samples]
     known = [i for i, value in enumerate(values) if isinstance(value, int | float)]

@@ -216,5 +216,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except logs.BadLog as error:
         print(f"report: {error}", file=sys.stderr)
         return 1
+    except OSError as error:
+        print(f"report: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 2
     print(out)
     return 0

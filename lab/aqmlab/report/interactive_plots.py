@@ -24,7 +24,7 @@ from bokeh.resources import Resources
 from numpy.typing import NDArray
 
 from aqmlab.measure import logs, metrics, qdisc_state
-from aqmlab.qdiscs import xstats
+from aqmlab.qdiscs import names, xstats
 from aqmlab.qdiscs.own_statistics import Field
 
 from . import tcp_plot
@@ -104,7 +104,7 @@ def of_run(read: logs.Logs) -> dict[str, Any]:
         "marked": marks if None not in marks and any(marks) else None,
         "tcp": tcp_plot.of_run(read),
         "state": _changing(
-            read.run["qdisc"].split()[0], [queue.xstats[at] for at in few], read.own_statistics
+            names.words(read.run["qdisc"])[0], [queue.xstats[at] for at in few], read.own_statistics
         ),
     }
 

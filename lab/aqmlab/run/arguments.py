@@ -14,6 +14,8 @@ from .scenario import find_all
 
 #: Options that choose the lab's kernel.
 LAB_OPTIONS = ("engine", "kernel", "flavour")
+#: The discipline without --qdisc.
+QDISC = "pfifo limit 200"
 
 
 def parser() -> Parser:
@@ -32,9 +34,9 @@ def parser() -> Parser:
     )
     qdisc = p.add_argument(
         "--qdisc",
-        default="pfifo limit 200",
+        action="append",
         metavar="'KIND OPTIONS'",
-        help="as for tc, default: %(default)s",
+        help=f"as for tc, default: {QDISC}",
     )
     parameter = p.add_argument(
         "--set",

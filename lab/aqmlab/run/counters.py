@@ -174,7 +174,7 @@ def qdisc_counters(text: str) -> list[dict[str, Any]]:
     for shown in re.split(r"^(?=qdisc \S+ \S+: )", text, flags=re.M)[1:]:
         head = re.match(r"qdisc (\S+) (\S+:) .*?\bdev (\S+)", shown)
         sent = re.search(r"^ Sent (\d+) bytes (\d+) pkts? \(dropped (\d+),", shown, re.M)
-        held = re.search(r"^ backlog \S+ (\d+)p ", shown, re.M)
+        held = re.search(r"^ (?:rate \S+ \S+ )?backlog \S+ (\d+)p ", shown, re.M)
         if not (head and sent and held):
             raise ValueError(f"tc shows no counters: {shown}")
         qdiscs.append(

@@ -10,6 +10,7 @@ from .tcp_profile import TcpProfile
 
 ETHERNET_HEADER = 14  # bytes; part of a packet's length in the kernel and in all rates here
 IP_HEADER = {4: 20, 6: 40}
+IPV6_MTU = 1280  # the smallest that IPv6 allows
 GSO_BYTES = 65536  # of payload and headers, at most, in one packet for TSO
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from aqmlab.qdiscs import names
+
 from .objects import Address, Interface, Loopback, Qdisc, Route, Topology
 from .packets import Packets
 from .recipe import Batch
@@ -116,5 +118,5 @@ def starts(parts: Sequence[Topology]) -> list[Batch]:
 
 def change(at: Interface, qdisc: str, options: str, at_ns: int) -> Batch:
     """Return the line that changes options of the qdisc below a shaper, at a time of the run."""
-    line = f"qdisc change dev {at.dev} parent 1:1 handle 2: {qdisc.split()[0]} {options}"
+    line = f"qdisc change dev {at.dev} parent 1:1 handle 2: {names.words(qdisc)[0]} {options}"
     return Batch("tc", at.node, [line], at_ns=at_ns)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from aqmlab.exceptions import UserError
 
 from .guest_kernel import DEFAULT, ECN
-from .packets import Packets, frame_bytes, gso_packets, payload_share
+from .packets import IPV6_MTU, Packets, frame_bytes, gso_packets, payload_share
 from .params import Param, Value
 from .queues import SHAPERS, changes
 from .tcp_profile import PROFILES, UNPACED, TcpProfile
@@ -261,8 +261,11 @@ class Settings:
 
     @property
     def packets(self) -> Packets:
-        """Return how large packets are."""
-        return Packets(self.ip, self.count("mtu"), self.on("offloads"))
+        """Return how large packets are. Raises UserError if IPv6 does not allow it (RFC 8200)."""
+        mtu = self.count("mtu")
+        if self.ip == 6 and mtu < IPV6_MTU:
+            raise UserError(f"mtu: {mtu} given, IPv6 needs {IPV6_MTU} or more")
+        return Packets(self.ip, mtu, self.on("offloads"))
 
     @property
     def ip(self) -> int:
