@@ -74,10 +74,14 @@
  * trips are short, because a flow that lost a packet is the victim for about T, which may
  * be many of its round trips:
  *
- *	T is twice the round-trip time that handshakes show, and at most time_constant
+ *	T is twice the sum of the round-trip time that handshakes show and the average
+ *	delay of the queue, and at most time_constant
  *
- * <aqm/tdrr/round_trip.h> says how it is learned. Until a handshake was seen, T is
- * time_constant. docs/results/memory.md judges it.
+ * A handshake shows little of the delay, because its packets pass the queues of other
+ * flows. <aqm/tdrr/round_trip.h> says how the round trip is learned. T is set at each
+ * handshake. It is also set after a full buffer made room and before a signal, if it
+ * differs by more than a sixteenth. Until a handshake was seen, T is time_constant.
+ * docs/results/memory.md judges it.
  *
  * Where a packet goes: tdrr_enqueue() asks flow_buffer_hash() for the queue of its flow,
  * and tdrr_add() appends it; tdrr_dequeue() takes the queue whose turn it is from
@@ -193,18 +197,32 @@ static void tdrr_know_useful(struct tdrr_sched_data *q)
 				 (TDRR_USEFUL_HALF_LIVES << FLOW_LEVEL_BITS);
 }
 
-/* Set the time constant in force. */
-static void tdrr_remember(struct tdrr_sched_data *q, const struct tdrr_params *p, u64 now)
+/* Return the time constant that should be in force, us. */
+static u32 tdrr_memory(const struct tdrr_sched_data *q, const struct tdrr_params *p)
 {
-	u32 memory = p->time_constant;
+	if (!p->follow_rtt || !q->vars.rtt)
+		return p->time_constant;
+	return round_trip_memory(q->vars.rtt, q->buffer.queue.delay.avg,
+				 TDRR_MIN_TIME_CONSTANT, p->time_constant);
+}
 
-	if (p->follow_rtt && q->vars.rtt)
-		memory = round_trip_memory(q->vars.rtt, TDRR_MIN_TIME_CONSTANT, memory);
+/* Set the time constant in force. */
+static void tdrr_remember(struct tdrr_sched_data *q, u32 memory, u64 now)
+{
 	if (memory == q->vars.memory)
 		return;
 	q->vars.memory = memory;
 	throughput_index_change(&q->vars.by_throughput, memory, now);
 	tdrr_know_useful(q);
+}
+
+/* With follow_rtt: set the time constant anew if the queue's delay has changed much. */
+static noinline void tdrr_follow(struct tdrr_sched_data *q)
+{
+	u32 memory = tdrr_memory(q, &q->params);
+
+	if (round_trip_memory_is_off(q->vars.memory, memory))
+		tdrr_remember(q, memory, ktime_get_ns());
 }
 
 /*
@@ -228,7 +246,7 @@ static noinline void tdrr_time(struct tdrr_sched_data *q, struct tdrr_flow *flow
 		if (q->buffer.table.is_new || gone > now - q->vars.followed)
 			return;
 		q->vars.rtt = round_trip_count(q->vars.rtt, gone, q->params.time_constant);
-		tdrr_remember(q, &q->params, now);
+		tdrr_remember(q, tdrr_memory(q, &q->params), now);
 	}
 }
 
@@ -249,18 +267,21 @@ static noinline void tdrr_claimed(struct Qdisc *sch)
 		flow->sent.mark = 0;
 }
 
-/* Queue an arrival that fits. */
+/* Queue an arrival that fits; if the buffer was @full, room was made for it. */
 static __always_inline void tdrr_add(struct Qdisc *sch, struct flow_queue *fq,
-				     struct sk_buff *skb, u32 segments)
+				     struct sk_buff *skb, u32 segments, bool full)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
 	struct throughput_index *ti = &q->vars.by_throughput;
 	struct tdrr_flow *flow = tdrr_flow(fq);
 
-	if (unlikely(q->params.follow_rtt) &&
-	    (q->buffer.table.is_new || round_trip_has_start(flow->sent.mark))) {
-		tdrr_time(q, flow, skb);
-		q->buffer.table.is_new = false;
+	if (unlikely(q->params.follow_rtt)) {
+		if (q->buffer.table.is_new || round_trip_has_start(flow->sent.mark)) {
+			tdrr_time(q, flow, skb);
+			q->buffer.table.is_new = false;
+		}
+		if (full)
+			tdrr_follow(q);
 	}
 	if (!flow_buffer_add(sch, fq, skb, segments))
 		return;
@@ -317,7 +338,7 @@ static noinline int tdrr_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
 		if (&victim->fq == fq)
 			verdict = NET_XMIT_CN;
 	}
-	tdrr_add(sch, fq, skb, segments);
+	tdrr_add(sch, fq, skb, segments, true);
 	if (!report)
 		return verdict;
 	return parents_report(sch, &before, qdisc_pkt_len(skb), verdict);
@@ -332,7 +353,7 @@ static int tdrr_enqueue_one(struct sk_buff *skb, struct Qdisc *sch,
 
 	if (aqm_queue_full(&q->buffer.queue, skb, segments))
 		return tdrr_enqueue_full(skb, sch, fq, segments, to_free, false);
-	tdrr_add(sch, fq, skb, segments);
+	tdrr_add(sch, fq, skb, segments, false);
 	return NET_XMIT_SUCCESS;
 }
 
@@ -350,7 +371,7 @@ static int tdrr_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		tdrr_claimed(sch);
 	if (unlikely(aqm_queue_full(&b->queue, skb, 1)))
 		return tdrr_enqueue_full(skb, sch, fq, 1, to_free, true);
-	tdrr_add(sch, fq, skb, 1);
+	tdrr_add(sch, fq, skb, 1, false);
 	return NET_XMIT_SUCCESS;
 }
 
@@ -376,9 +397,12 @@ static noinline void tdrr_signal(struct Qdisc *sch, u64 now)
 {
 	u32 stamp = now >> TDRR_SIGNAL_SHIFT | 1;
 	struct tdrr_sched_data *q = qdisc_priv(sch);
-	struct tdrr_flow *flow = tdrr_signal_victim(q, stamp);
+	struct tdrr_flow *flow;
 	struct sk_buff *skb;
 
+	if (q->params.follow_rtt)
+		tdrr_follow(q);
+	flow = tdrr_signal_victim(q, stamp);
 	if (!flow)
 		return;
 	flow->sent.mark = stamp;
@@ -445,7 +469,7 @@ static void tdrr_reset(struct Qdisc *sch)
 	q->vars.victim = NULL;
 	if (q->vars.rtt) {
 		q->vars.rtt = 0;
-		tdrr_remember(q, &q->params, ktime_get_ns());
+		tdrr_remember(q, tdrr_memory(q, &q->params), ktime_get_ns());
 	}
 }
 
@@ -516,7 +540,7 @@ static int tdrr_apply(struct Qdisc *sch, struct aqm_given *given,
 	flow_buffer_set(sch, p->quantum, p->avoid_collisions, p->split_gso);
 	if (p->follow_rtt && !q->params.follow_rtt)
 		q->vars.followed = ktime_get_ns();
-	tdrr_remember(q, p, ktime_get_ns());
+	tdrr_remember(q, tdrr_memory(q, p), ktime_get_ns());
 	if (p->target != q->params.target)
 		standing_delay_init(&q->vars.standing);
 	q->params = *p;

@@ -16,6 +16,8 @@ We differ from them in four points:
 - Round-trip times have only `rtt_steps` different values.
 - Each request uses a new connection, because a server closes a connection long before 50 s.
 - The window, not ssthresh, ends the first slow start at 64 KB.
+
+Bulk flows with a second round-trip time, group `far`, are ours.
 """
 
 from __future__ import annotations
@@ -33,6 +35,8 @@ from aqmlab.run.settings import BOTTLENECK, TCP, TIME_FLOWGEN, Settings, access,
 PARAMS = (
     Param("long_flows", 10, "flows", "bulk TCP from the start to the end", 0, 10000),
     Param("long_rtt", 64.0, "ms", "their round-trip time without queueing", 0.0, 10e3),
+    Param("far_flows", 0, "flows", "the same, with another round-trip time, group `far`", 0, 10000),
+    Param("far_rtt", 200.0, "ms", "their round-trip time without queueing", 0.0, 10e3),
     *web_traffic.PARAMS,
     Param("cbr_flows", 1, "flows", "constant-rate UDP", 0, 1000),
     Param("cbr_gap", 50.0, "ms", "time between two of its packets", 0.01, 10e3),
@@ -42,7 +46,7 @@ PARAMS = (
 
 
 def groups(settings: Settings, rng: random.Random) -> list[Group]:
-    """Return the groups of long flows, web clients and constant-rate UDP."""
+    """Return the groups of long flows, web clients, constant-rate UDP and far flows."""
     start_s, end_s = settings.number("web_start"), settings.end_ms / 1000
     if start_s >= end_s:
         raise UserError(f"web_start: {start_s:g} s given, needs less than the run's {end_s:g} s")
@@ -52,6 +56,7 @@ def groups(settings: Settings, rng: random.Random) -> list[Group]:
         *flows.bulk(settings, rng, "long", settings.count("long_flows"), rtt_ms),
         *web_traffic.web(settings, rng),
         *flows.udp(settings, rng, "cbr", settings.count("cbr_flows"), rtt_ms, cbr),
+        *flows.bulk(settings, rng, "far", settings.count("far_flows"), settings.number("far_rtt")),
     ]
 
 

@@ -53,10 +53,27 @@ static void test_average(void)
 
 static void test_memory(void)
 {
-	unit_ok(round_trip_memory(10000, 1000, LONGEST) == 20000, "two round trips");
-	unit_ok(round_trip_memory(3, 1000, LONGEST) == 1000, "at least the least");
-	unit_ok(round_trip_memory(50001, 1000, LONGEST) == LONGEST, "at most the longest");
-	unit_ok(round_trip_memory(U32_MAX, 1000, U32_MAX) == U32_MAX, "without overflow");
+	unit_ok(round_trip_memory(10000, 0, 1000, LONGEST) == 20000, "two round trips");
+	unit_ok(round_trip_memory(3, 0, 1000, LONGEST) == 1000, "at least the least");
+	unit_ok(round_trip_memory(50001, 0, 1000, LONGEST) == LONGEST, "at most the longest");
+	unit_ok(round_trip_memory(U32_MAX, 0, 1000, U32_MAX) == U32_MAX, "without overflow");
+	unit_ok(round_trip_memory(1000, 30 * MS, 1000, LONGEST) == 62000,
+		"1 ms and a delay of 30: 62 ms");
+	unit_ok(round_trip_memory(1000, 999, 1000, LONGEST) == 2000 &&
+		round_trip_memory(1000, 1000, 1000, LONGEST) == 2002, "a delay counts in whole us");
+	unit_ok(round_trip_memory(1000, U64_MAX, 1000, LONGEST) == LONGEST,
+		"at most the longest, with any delay");
+}
+
+static void test_tolerance(void)
+{
+	unit_ok(!round_trip_memory_is_off(16000, 17000) &&
+		!round_trip_memory_is_off(16000, 15000), "a sixteenth off is near enough");
+	unit_ok(round_trip_memory_is_off(16000, 17001) &&
+		round_trip_memory_is_off(16000, 14999), "more is not");
+	unit_ok(round_trip_memory_is_off(1000, LONGEST) &&
+		round_trip_memory_is_off(LONGEST, 1000), "from least to longest, and back");
+	unit_ok(!round_trip_memory_is_off(LONGEST, LONGEST), "and the same is none off");
 }
 
 UNIT_TESTS
@@ -64,4 +81,5 @@ UNIT_TESTS
 	test_samples();
 	test_average();
 	test_memory();
+	test_tolerance();
 }

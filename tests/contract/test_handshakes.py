@@ -52,6 +52,80 @@ def test_a_handshake_shows_the_round_trip(form: str, syn: int) -> None:
         assert is_near(w.named()["rtt"], 8 * MS)
 
 
+def suits(now: dict[str, int]) -> int:
+    """Return twice the sum of the round trip and the average delay, ns."""
+    return 2 * (now["rtt"] + now["delay_avg"] // 1000 * 1000)
+
+
+def overload(w: World, rounds: int, wait: int) -> None:
+    """Let two flows send twice as much as leaves. The buffer takes a packet of each in turn."""
+    for _ in range(rounds):
+        for flow in (1, 2):
+            w.enqueue(flow=flow, proto="tcp", flags=ACK, len=1000)
+        w.do(f"t {wait}")
+        w.dequeue()
+
+
+def test_the_delay_of_the_queue_adds_to_the_round_trip() -> None:
+    """The handshake itself does not wait."""
+    with World("tdrr", OPTIONS) as w:
+        w.enqueue(flow=1, len=1000)
+        w.do(f"t {10 * MS}")
+        w.dequeue()
+        handshake(w, 5 * MS, flow=2)
+        now = w.named()
+        assert is_near(now["rtt"], 5 * MS)
+        assert is_near(now["delay_avg"], 10 * MS)
+        assert now["memory"] == suits(now)
+
+
+def test_the_delay_alone_changes_nothing() -> None:
+    """Without a handshake it says nothing about round trips."""
+    with World("tdrr", "limit 4 follow_rtt") as w:
+        overload(w, 200, MS)
+        assert w.named()["memory"] == 100 * MS
+
+
+def test_the_memory_follows_the_delay_of_a_full_buffer() -> None:
+    """No further handshake is needed, whether the delay grows or shrinks."""
+    with World("tdrr", "limit 8 follow_rtt") as w:
+        handshake(w, 3 * MS, flow=9)
+        assert w.named()["memory"] < 6.1 * MS
+        for wait in (4 * MS, MS, 4 * MS):
+            overload(w, 400, wait)
+            now = w.named()
+            assert 4 * wait < now["delay_avg"] < 8 * wait
+            # A sixteenth, and a sample that is newer than the last loss.
+            assert abs(now["memory"] - suits(now)) <= now["memory"] / 8
+
+
+def test_the_memory_forgets_the_delay_of_a_queue_that_is_empty_again() -> None:
+    """At the next handshake at the latest."""
+    with World("tdrr", "limit 8 follow_rtt") as w:
+        handshake(w, 3 * MS, flow=9)
+        overload(w, 400, 4 * MS)
+        assert w.named()["memory"] > 2 * (3 + 4 * 4) * MS
+        w.dequeue(8)
+        for _ in range(2000):
+            pass_through(w, ACK, flow=1)
+        handshake(w, 3 * MS, flow=10)
+        now = w.named()
+        assert now["delay_avg"] < MS // 100
+        assert is_near(now["memory"] // 2, 3 * MS)
+
+
+def test_the_memory_follows_the_delay_that_target_signals() -> None:
+    """The buffer is never full then."""
+    with World("tdrr", OPTIONS + " target 1ms") as w:
+        w.do("o 1")
+        handshake(w, 3 * MS, flow=9)
+        overload(w, 300, MS)
+        now = w.named()
+        assert now["target_drop"] > 0
+        assert now["overflows"] == 0
+        assert now["memory"] > 30 * MS
+
+
 @pytest.mark.parametrize(
     "packets",
     [

@@ -602,6 +602,8 @@ OWN = {
     "web-mix": {
         "long_flows": Case("4", flows("long")),
         "long_rtt": Case("50", least_rtt("long")),
+        "far_flows": Case("4", flows("far")),
+        "far_rtt": Case("40", least_rtt("far"), grows=False, more=("far_flows=2",)),
         "clients": Case("15", flows("web")),
         "web_start": Case(
             "1", of_requests(lambda rows: min(float(row["start_s"]) for row in rows))

@@ -11,13 +11,15 @@
  *	its next packet is not one	sample = time since the start, at most the longest
  *					memory
  *					average += (sample - average) / 8
- *	memory				2 average, but from 1 ms to the longest memory
+ *	memory				2 (average + delay of the queue), but from 1 ms to the
+ *					longest memory
  *
  * The first sample sets the average. Because a sample is at most the longest memory, a
  * sender that waits before it speaks counts no more than one with a long round trip. The
  * gain of 1/8 is TCP's (RFC 6298, section 2). The factor 2 is ours:
- * docs/tdrr-time-constant.md. Anybody can fake short round trips. At worst the memory is
- * 1 ms.
+ * docs/tdrr-time-constant.md. <aqm/delay.h> averages the delay. A handshake shows little
+ * of it, because a new flow passes the queues of others, but its later packets wait.
+ * Anybody can fake short round trips. At worst the memory is twice the delay, or 1 ms.
  */
 #ifndef _AQM_TDRR_ROUND_TRIP_H
 #define _AQM_TDRR_ROUND_TRIP_H
@@ -28,6 +30,7 @@
 
 #define ROUND_TRIP_GAIN		8
 #define ROUND_TRIP_MEMORY	2	/* round trips */
+#define ROUND_TRIP_TOLERANCE	16
 /* A start is in units of 1024 ns, modulo 2^32, and even. 0: none. */
 #define ROUND_TRIP_SHIFT	10
 
@@ -71,10 +74,25 @@ static inline u32 round_trip_count(u32 average, u64 gone, u32 longest)
 	return average - DIV_ROUND_UP(average - sample, ROUND_TRIP_GAIN);
 }
 
-/* Return the memory for an average, us: at least @least, at most @longest. */
-static inline u32 round_trip_memory(u32 average, u32 least, u32 longest)
+/**
+ * round_trip_memory() - the memory for round trips
+ * @average: of the samples, us
+ * @delay: average delay of the queue, ns
+ * @least: memory, us
+ * @longest: memory, us
+ *
+ * Return: the memory, us.
+ */
+static inline u32 round_trip_memory(u32 average, u64 delay, u32 least, u32 longest)
 {
-	return clamp_t(u64, (u64)average * ROUND_TRIP_MEMORY, least, longest);
+	return clamp_t(u64, (average + div_u64(delay, 1000)) * ROUND_TRIP_MEMORY, least,
+		       longest);
+}
+
+/* Return whether the memory in force differs from a better one by more than a sixteenth. */
+static inline bool round_trip_memory_is_off(u32 memory, u32 better)
+{
+	return max(memory, better) - min(memory, better) > memory / ROUND_TRIP_TOLERANCE;
 }
 
 #endif /* _AQM_TDRR_ROUND_TRIP_H */
