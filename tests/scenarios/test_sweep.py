@@ -4,20 +4,25 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import re
 import subprocess
 import time
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from aqmlab.compare import demo, demo_workloads, sweep, sweep_job
 from aqmlab.report import load_runs
+from aqmlab.run import inputs
 from aqmlab.run.params import resolve
 from aqmlab.run.scenario import compose, find
 from aqmlab.run.settings import Settings
+from labkit import outside
 from studies import defaults
 from studies import tdrr_time_constant as constant
 
@@ -220,10 +225,61 @@ def test_failed_run_affects_no_other_run_and_keeps_results(tmp_path: Path) -> No
     )
 
 
+def record(words: Sequence[str], out: Path, **more: object) -> dict[str, Any]:
+    """Return what run.json has of a run that could be kept."""
+    made_with = {"argv": ["run", *words, "--out", str(out)], "sources": inputs.sources()}
+    return {"made_with": made_with, "file": "", "module": {}, **more}
+
+
 def test_run_with_a_truncated_record_is_repeated(tmp_path: Path) -> None:
     words = ["dumbbell", "--seed", "1"]
-    record = json.dumps({"made_with": {"argv": ["run", *words, "--out", "good"]}})
-    assert not sweep.of_other_words(tmp_path, words)
-    for text, other in ((record, words[:1]), (record, words), ("", words), (record[:-9], words)):
+    whole = json.dumps(record(words, tmp_path))
+    assert not sweep.is_of_another_run(tmp_path, words)
+    for text, other in ((whole, words[:1]), (whole, words), ("", words), (whole[:-9], words)):
         (tmp_path / "run.json").write_text(text)
-        assert sweep.of_other_words(tmp_path, other) == ((text, other) != (record, words))
+        assert sweep.is_of_another_run(tmp_path, other) == ((text, other) != (whole, words))
+
+
+@pytest.mark.parametrize("changed", ["our modules", "a module", "a trace", "a scenario", "removed"])
+def test_run_is_repeated_if_a_file_that_it_read_has_changed(changed: str, tmp_path: Path) -> None:
+    module, trace, scenario = tmp_path / "module", tmp_path / "trace", tmp_path / "own.py"
+    module.mkdir()
+    source = module / "sch_own.c"
+    for path in (source, trace, scenario):
+        path.write_text("first")
+    of_text = hashlib.sha256(b"first").hexdigest()[:12]
+    words = [str(scenario), "--module", str(module)]
+    known = record(
+        words,
+        tmp_path,
+        module={str(module): outside.hash_of(module)},
+        trace={str(trace): of_text},
+        file=of_text,
+    )
+    (tmp_path / "run.json").write_text(json.dumps(known))
+    assert not sweep.is_of_another_run(tmp_path, words)
+    match changed:
+        case "our modules":
+            known["made_with"]["sources"] = "0123456789ab"
+            (tmp_path / "run.json").write_text(json.dumps(known))
+        case "removed":
+            trace.unlink()
+        case _:
+            {"a module": source, "a trace": trace, "a scenario": scenario}[changed].write_text("2")
+    assert sweep.is_of_another_run(tmp_path, words)
+
+
+def test_finished_runs_of_the_same_files_are_kept(tmp_path: Path) -> None:
+    """The record that the test above writes by hand is the one that a run writes."""
+    args = argparse.Namespace(out=tmp_path, jobs=1, profile=None, resume=True)
+    words = ["dumbbell", "--qdisc", "pfifo", "--set", "flows=1", "--set", "duration=1"]
+    jobs = {"a": sweep_job.Job(words, "pfifo")}
+    sweep.run(args, jobs)
+    first = (tmp_path / "a" / "result.json").stat().st_mtime_ns
+    sweep.run(args, jobs)
+    assert (tmp_path / "a" / "result.json").stat().st_mtime_ns == first
+    changed = json.loads((tmp_path / "a" / "run.json").read_text())
+    changed["made_with"]["sources"] = "0123456789ab"
+    (tmp_path / "a" / "run.json").write_text(json.dumps(changed))
+    sweep.run(args, jobs)
+    assert (tmp_path / "a" / "result.json").stat().st_mtime_ns > first

@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Any
 
 from aqmlab.measure import logs
+from aqmlab.run import inputs
 from aqmlab.run.execute import terminated_as_interrupt
 from labkit import engines
 from labkit.errors import LabError
@@ -87,7 +88,7 @@ def run(
         for name in before:
             shutil.rmtree(directory / name, ignore_errors=True)
     for name, job in jobs.items():
-        if of_other_words(directory / name, job.words):
+        if is_of_another_run(directory / name, job.words):
             shutil.rmtree(directory / name)
     (directory / logs.SWEEP).write_text(
         json.dumps(
@@ -140,12 +141,17 @@ def _warnings(results: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
     return found
 
 
-def of_other_words(directory: Path, words: list[str]) -> bool:
-    """Return whether the run in `directory` has other words, or does not tell its words."""
+def is_of_another_run(directory: Path, words: list[str]) -> bool:
+    """Return whether the run in `directory` has other words, read other files than it would now,
+    such as a module's sources, or does not tell."""
     try:
-        _, *words_of_run, _out, _name = logs.read_run(directory)["made_with"]["argv"]
+        run = logs.read_run(directory)
     except FileNotFoundError:
         return False
     except ValueError:
         return True
-    return bool(words_of_run != words)
+    try:
+        _, *words_of_run, _out, _name = run["made_with"]["argv"]
+        return bool(words_of_run != words or inputs.changed(run, words[0]))
+    except (KeyError, ValueError):
+        return True

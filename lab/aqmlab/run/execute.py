@@ -28,7 +28,7 @@ from labkit.orders import PROGRAMS_IN_GUEST
 from labkit.request import Request
 from labkit.toolchain import compiler
 
-from . import outcome, run_directory, unchanged_kernel
+from . import inputs, outcome, run_directory, unchanged_kernel
 from .commands import LIST, REPORT, Commands
 from .fair_shares import Facts
 from .recipe import Recipe
@@ -72,11 +72,13 @@ def machine() -> dict[str, str]:
 @functools.cache
 def _checkout() -> dict[str, str]:
     if given := bundle.manifest():
-        return {"version": given["version"], "compiler": given["compiler"]}
-    version = subprocess.run(
-        [ROOT / "tools" / "version"], capture_output=True, text=True, check=True
-    )
-    return {"version": version.stdout.strip(), "compiler": compiler()}
+        there = {"version": given["version"], "compiler": given["compiler"]}
+    else:
+        version = subprocess.run(
+            [ROOT / "tools" / "version"], capture_output=True, text=True, check=True
+        )
+        there = {"version": version.stdout.strip(), "compiler": compiler()}
+    return {**there, "sources": inputs.sources()}
 
 
 @dataclass(frozen=True)
