@@ -35,9 +35,25 @@ PARAMS = (
     Param("udp_stop", 0.0, "s", "time when they stop; 0: at the end", 0.0, 36000.0),
     Param("udp_dscp", 0, "", "their DSCP", 0, 63),
     Param("tagged_flows", 0, "flows", "modest UDP sources, during the whole run", 0, 1000),
-    Param("tagged_rate", 0.21, "Mb/s", "rate of each of them, with Ethernet headers", 0.001, 10e3),
-    Param("tagged_size", 800, "bytes", "size of their packets, with IP header", 100, 9000),
-    Param("tagged_dscp", 46, "", "their DSCP", 0, 63),
+    Param(
+        "tagged_rate",
+        0.21,
+        "Mb/s",
+        "rate of each of them, with Ethernet headers",
+        0.001,
+        10e3,
+        of="tagged_flows",
+    ),
+    Param(
+        "tagged_size",
+        800,
+        "bytes",
+        "size of their packets, with IP header",
+        100,
+        9000,
+        of="tagged_flows",
+    ),
+    Param("tagged_dscp", 46, "", "their DSCP", 0, 63, of="tagged_flows"),
 )
 
 

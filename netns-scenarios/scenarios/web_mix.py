@@ -36,7 +36,9 @@ PARAMS = (
     Param("long_flows", 10, "flows", "bulk TCP from the start to the end", 0, 10000),
     Param("long_rtt", 64.0, "ms", "their round-trip time without queueing", 0.0, 10e3),
     Param("far_flows", 0, "flows", "the same, with another round-trip time, group `far`", 0, 10000),
-    Param("far_rtt", 200.0, "ms", "their round-trip time without queueing", 0.0, 10e3),
+    Param(
+        "far_rtt", 200.0, "ms", "their round-trip time without queueing", 0.0, 10e3, of="far_flows"
+    ),
     *web_traffic.PARAMS,
     Param("cbr_flows", 1, "flows", "constant-rate UDP", 0, 1000),
     Param("cbr_gap", 50.0, "ms", "time between two of its packets", 0.01, 10e3),

@@ -240,6 +240,25 @@ def test_wrong_input_gets_a_message(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("scenario", "setting", "number"),
+    [
+        ("web-mix", "far_rtt=100", "far_flows"),
+        ("udp-blast", "tagged_rate=1", "tagged_flows"),
+        ("udp-blast", "tagged_dscp=10", "tagged_flows"),
+    ],
+)
+def test_parameter_of_flows_that_nobody_asked_for_is_refused(
+    scenario: str, setting: str, number: str
+) -> None:
+    """A sweep that begins with none of them is right, so 0 can be given."""
+    params = find(scenario).params
+    with pytest.raises(UserError, match=f"{setting.split('=')[0]}: .* needs {number}, which is 0"):
+        resolve(params, [setting])
+    for count in (0, 3):
+        resolve(params, [setting, f"{number}={count}"])
+
+
 def test_list_names_every_parameter(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--list"]) == 0
     shown = capsys.readouterr().out

@@ -18,6 +18,7 @@ class Param:
     low, high: range of a number, inclusive
     choices: allowed texts; empty: any text
     needs: other parameters, and the values of them with which this one has an effect
+    of: the number of what it describes; if that is 0, it must be given, so that nobody forgets it
     instead_of: other parameters, which have no effect if this one is given
     alias: the name in older versions, which is still accepted
     """
@@ -31,6 +32,7 @@ class Param:
     choices: tuple[str, ...] = ()
     needs: tuple[tuple[str, tuple[str, ...]], ...] = ()
     instead_of: tuple[str, ...] = ()
+    of: str = ""
     alias: str = ""
 
     @property
@@ -92,4 +94,6 @@ def resolve(params: Sequence[Param], settings: Sequence[str]) -> dict[str, Value
                     f"{p.name}: {values[p.name]} given, has an effect only with "
                     f"{other}={' or '.join(wanted)}, and {other} is {values[other]}"
                 )
+        if p.of and p.name in given and p.of not in given and not values[p.of]:
+            raise UserError(f"{p.name}: {values[p.name]} given, needs {p.of}, which is 0")
     return values
