@@ -90,15 +90,22 @@ def test_header_in_the_kernel(tmp_path: Path) -> None:
     sources = [path for path in sorted(UNIT.glob("test_*.c")) if runs_in_the_kernel(path)]
     assert len(sources) >= 10
     folder = tmp_path / "kunit"
-    shutil.copytree(TOP / "include", folder / "include")
+    for name in ("include", "frame"):
+        shutil.copytree(TOP / name, folder / name)
+    where = UNIT.relative_to(TOP)
+    (folder / where).mkdir(parents=True)
     for file in (*sources, UNIT / "unit.h"):
-        shutil.copy(file, folder)
-    objects = " ".join(f"{source.stem}.o" for source in sources)
+        shutil.copy(file, folder / where)
+    objects = " ".join(f"{where / source.stem}.o" for source in sources)
     flags = "-I$(src)/include -Wframe-larger-than=4096"
     (folder / "Kbuild").write_text(f"obj-m := {objects}\nccflags-y := {flags}\n")
     built = modules.ensure_module(kernels.ensure_uml(default_kernel(), "fast"), folder)
     script = "; ".join(
-        ["dmesg -C", *(f"insmod {built / source.stem}.ko" for source in sources), "dmesg -t"]
+        [
+            "dmesg -C",
+            *(f"insmod {built / where / source.stem}.ko" for source in sources),
+            "dmesg -t",
+        ]
     )
     done = subprocess.run(
         [TOP / "lab" / "boot", "--", "sh", "-c", script],
