@@ -17,7 +17,7 @@ from labkit.engines import default_kernel
 from labkit.kernels import ensure_prepared
 from labkit.modules import MAKE_LOG, compile_copy, ensure_modules, module_sources
 from labkit.stock import ensure_stock
-from tests.selftests import STOCK
+from tests.selftests import USUAL
 
 TOP = Path(__file__).resolve().parents[2]
 KINDS = names.ours()
@@ -64,7 +64,7 @@ def modules(copy: Path) -> list[Path]:
     return built
 
 
-@pytest.mark.parametrize("version", STOCK)
+@pytest.mark.parametrize("version", USUAL)
 def test_builds_without_warnings_for_stock_kernels(version: str) -> None:
     """Build for the kernels that guests load."""
     built = ensure_modules(ensure_stock(version)).parents[1]

@@ -24,7 +24,7 @@ from labkit.kernels import Kernel
 from labkit.modules import make_arguments
 from labkit.request import Request
 from labkit.stock import ensure_stock
-from tests.selftests import STOCK
+from tests.selftests import USUAL
 
 TOP = Path(__file__).resolve().parents[2]
 KINDS = sorted(
@@ -92,7 +92,7 @@ def make(tree: Path, kernel: Kernel, *words: str) -> str:
     return run(["make", f"KDIR={kdir}", *rest, *words], tree)
 
 
-@pytest.fixture(scope="module", params=STOCK)
+@pytest.fixture(scope="module", params=USUAL)
 def installed(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Installed:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.selftests import STOCK
+from tests.selftests import USUAL
 
 Done = subprocess.CompletedProcess[bytes]
 Lab = Callable[..., Done]
@@ -34,7 +34,7 @@ def qemu(lab: Lab) -> Lab:
     return run
 
 
-@pytest.mark.parametrize("kernel", STOCK)
+@pytest.mark.parametrize("kernel", USUAL)
 def test_stock_kernel_works_like_the_labs(qemu: Lab, kernel: str, tmp_path: Path) -> None:
     """One guest tests arguments, output, files, modules, also from outside, and status."""
     script = f"""
