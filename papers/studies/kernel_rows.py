@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import math
 import re
@@ -86,3 +87,14 @@ def read(path: Path = ROWS) -> list[Row]:
                 Row(numbers=numbers, seed=int(line["seed"]), cpu_s=float(line["cpu_s"]), **told)
             )
     return found
+
+
+def is_asked(row: Row, args: argparse.Namespace) -> bool:
+    """Return whether a stored row has the given kernels and so on; without --seeds, any seed."""
+    return (
+        row.kernel in args.kernels
+        and row.scenario in args.scenarios
+        and row.control in args.controls
+        and row.qdisc in args.qdiscs
+        and row.seed in (args.seeds or [row.seed])
+    )

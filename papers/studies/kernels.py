@@ -234,7 +234,8 @@ def arguments() -> argparse.Namespace:
         ("qdiscs", tuple(QDISCS)),
     ):
         parser.add_argument(f"--{name}", nargs="+", choices=allowed, default=allowed)
-    parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS, metavar="N")
+    seeds = " ".join(map(str, SEEDS))
+    parser.add_argument("--seeds", nargs="+", type=int, metavar="N", help=f"({seeds})")
     parser.add_argument("--stored", action="store_true", help="run nothing; show committed runs")
     parser.add_argument("--store", action="store_true", help=f"add to {kernel_rows.ROWS.name}")
     return parser.parse_args()
@@ -253,8 +254,9 @@ def main() -> int:
     """Run what is missing and print the tables. Return 1 if a run failed."""
     args = arguments()
     if args.stored:
-        print(report(kernel_rows.read()))
+        print(report([row for row in kernel_rows.read() if kernel_rows.is_asked(row, args)]))
         return 0
+    args.seeds = args.seeds or SEEDS
     experiments = [
         Experiment(*parts)
         for parts in itertools.product(args.scenarios, args.controls, args.qdiscs)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import itertools
 from pathlib import Path
 from typing import Any
@@ -108,3 +109,19 @@ def test_scenarios_take_the_settings(scenario: str) -> None:
     assert known["tcp_profile"] == "today"
     assert words[words.index("--qdisc") + 1] == "cake unlimited"
     assert words[-2:] == ["--seed", "3"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "number"),
+    [
+        ({}, 162),
+        ({"seeds": [1, 2, 3]}, 132),
+        ({"kernels": ["5.10"], "qdiscs": ["cake"]}, 3),
+        ({"controls": ["bbr"], "seeds": [4], "kernels": ["7.3"]}, 1),
+    ],
+)
+def test_stored_rows_are_those_that_were_asked_for(asked: dict[str, Any], number: int) -> None:
+    usual = {"kernels": records.names("cloud", seldom=True), "scenarios": kernels.SCENARIOS}
+    usual |= {"controls": kernels.CONTROLS, "qdiscs": kernels.QDISCS, "seeds": None}
+    args = argparse.Namespace(**usual | asked)
+    assert sum(kernel_rows.is_asked(row, args) for row in kernel_rows.read()) == number
