@@ -132,7 +132,7 @@ class Runs:
         """
 
         def read(directory: Path, result: dict[str, Any]) -> pd.DataFrame:
-            kind = names.words(result["qdisc"])[0]
+            kind = names.kind(result["qdisc"])
             queue = logs.read_queue(directory / run_directory.QUEUE)
             own = logs.own_statistics(logs.read_run(directory))
             rows = [

@@ -85,7 +85,7 @@ def lengths(directory: Path, low: float, high: float) -> dict[str, dict[str, flo
     facts, time = read.run["facts"], read.queue["time_s"]
     measured = (time >= facts["warmup_s"] - 1e-9) & (time <= facts["end_s"] + 1e-9)
     samples = {"packets": read.queue["packets"]}
-    states = qdisc_state.samples(names.words(read.run["qdisc"])[0], read.queue.xstats)
+    states = qdisc_state.samples(names.kind(read.run["qdisc"]), read.queue.xstats)
     for name in (key for key in (states[0] if states else ()) if key.startswith("qlen_")):
         samples[name] = np.array([state[name] for state in states], dtype=float)
     return {
@@ -103,7 +103,7 @@ def estimates(read: logs.Logs) -> list[dict[str, float] | None]:
     """Of each phase, of a discipline that estimates the persistent queue (`q_est`): above_0, the
     share of the samples with an estimate above 0, and used, the utilization between those samples
     and the ones before, where there are any. None of another discipline's."""
-    states = qdisc_state.samples(names.words(read.run["qdisc"])[0], read.queue.xstats)
+    states = qdisc_state.samples(names.kind(read.run["qdisc"]), read.queue.xstats)
     phases = read.run["facts"]["phases"]
     if not states or "q_est" not in states[0]:
         return [None] * len(phases)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from aqmlab.exceptions import UserError
+from aqmlab.qdiscs import names
 from labkit import trees
 from labkit.paths import OUT
 
@@ -169,7 +170,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(verdicts.counts(found))
     judged = [*regression.judge(sections, columns, mine, most)] if most else []
     if most:
-        source = regression.source_of(args.module, args.mine.split()[0])
+        source = regression.source_of(args.module, names.kind(args.mine))
         regression.write_junit(args.out / "junit.xml", judged, most, source)
         regression.write_sarif(args.out / "compare.sarif", judged, most, source)
     for change in judged:

@@ -71,7 +71,7 @@ def versions(
 
 def on_kernels(args: Any, words: Sequence[str]) -> dict[str, list[str]]:
     """Return the words of each kernel by the name of the qdisc on it."""
-    kind = names.words(args.mine)[0]
+    kind = names.kind(args.mine)
     called = {
         f"{args.name or kind} on {trees.label(kernel)}": [*words, "--kernel", kernel]
         for kernel in args.kernel
@@ -85,7 +85,7 @@ def of_modules(
     args: Any, rivals: Mapping[str, Sequence[Path]], words: Sequence[str]
 ) -> dict[str, list[str]]:
     """Return the words of each version of a module by the name of the qdisc in it."""
-    kind = names.words(args.mine)[0]
+    kind = names.kind(args.mine)
     return {
         f"{args.name or kind} of {name}": [*own, *words]
         for name, own in module_rivals.words(rivals).items()
@@ -164,12 +164,12 @@ def wanted_runs(
         raise UserError(f"--clock {args.clock}: compare runs in virtual time only; leave it out")
     if not args.mine.split():
         raise UserError('--mine: needs a kind, as in --mine "pfifo limit {buffer}"')
-    kind = names.words(args.mine)[0]
+    kind = names.kind(args.mine)
     known_kind("--mine", kind, args.module)
     against = [word.strip() for word in args.against.split(",") if word.strip()]
     known = {*fields(1), "rate"}
     for line in against:
-        known_kind("--against", names.words(line)[0], ())
+        known_kind("--against", names.kind(line), ())
         if word := next((w for w in variants.placeholders(line) if w not in known), None):
             raise unknown("placeholder in --against", word, known)
     of_line, of_runs, fixed = variants.split(args.mine, args.set)

@@ -93,7 +93,7 @@ class Logs:
 
 def own_statistics(run: Mapping[str, Any]) -> Sequence[Field]:
     """Return the layout of the statistics of a run's qdisc from run.json; empty if it has none."""
-    found: Sequence[Field] = run.get("statistics", {}).get(names.words(run["qdisc"])[0], ())
+    found: Sequence[Field] = run.get("statistics", {}).get(names.kind(run["qdisc"]), ())
     return found
 
 

@@ -61,7 +61,7 @@ def _line(read: logs.Logs, of: str) -> tuple[Array, Array]:
     time = read.queue["time_s"]
     if what == "packets":
         return time, read.queue["packets"]
-    kind = names.words(read.run["qdisc"])[0]
+    kind = names.kind(read.run["qdisc"])
     samples = qdisc_state.samples(kind, read.queue.xstats, read.own_statistics)
     column = [values.get(what) for values in samples]
     if not column or not all(isinstance(value, int | float) for value in column):

@@ -36,6 +36,11 @@ def words(line: str) -> list[str]:
     return line.replace(";", " ; ").split()
 
 
+def kind(line: str) -> str:
+    """Return the kind of a line of --qdisc, which is not empty."""
+    return words(line)[0]
+
+
 def added(lines: Iterable[str]) -> dict[str, str]:
     """Return each kind that lines for `tc -batch` add, with the words of its first use."""
     found: dict[str, str] = {}

@@ -65,7 +65,7 @@ def _queue(read: logs.Logs, _: str) -> tuple[Array, Array]:
 
 def _state(read: logs.Logs, name: str) -> tuple[Array, Array]:
     """Return a statistic of the discipline over time; no points if it does not have it."""
-    kind = names.words(read.run["qdisc"])[0]
+    kind = names.kind(read.run["qdisc"])
     samples = qdisc_state.samples(kind, read.queue.xstats, read.own_statistics)
     values = [sample.get(name) for sample in samples]
     known = [i for i, value in enumerate(values) if isinstance(value, int | float)]

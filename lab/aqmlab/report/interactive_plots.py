@@ -104,7 +104,7 @@ def of_run(read: logs.Logs) -> dict[str, Any]:
         "marked": marks if None not in marks and any(marks) else None,
         "tcp": tcp_plot.of_run(read),
         "state": _changing(
-            names.words(read.run["qdisc"])[0], [queue.xstats[at] for at in few], read.own_statistics
+            names.kind(read.run["qdisc"]), [queue.xstats[at] for at in few], read.own_statistics
         ),
     }
 

@@ -9,17 +9,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from labkit import outside
+from labkit import bundle, outside
 from labkit.cache import digest_files
 from labkit.errors import LabError
 from labkit.modules import module_sources
-from labkit.paths import BUNDLE, ROOT
+from labkit.paths import ROOT
+
+
+def hash_of(content: bytes) -> str:
+    """Return the hash of a file that a run reads, as run.json has it."""
+    return hashlib.sha256(content).hexdigest()[:12]
 
 
 @functools.cache
 def sources() -> str:
-    """Return a hash of the sources of our modules; "" in a wheel, which has one version of them."""
-    return "" if BUNDLE else digest_files(module_sources(), ROOT)
+    """Return a hash of the sources of our modules; in a wheel, its version."""
+    return bundle.manifest().get("version") or digest_files(module_sources(), ROOT)
 
 
 def changed(run: Mapping[str, Any], scenario: str) -> bool:
@@ -32,11 +37,7 @@ def changed(run: Mapping[str, Any], scenario: str) -> bool:
         return (
             run["made_with"]["sources"] != sources()
             or any(outside.hash_of(Path(path)) != known for path, known in run["module"].items())
-            or any(_hash(Path(path)) != known for path, known in files.items())
+            or any(hash_of(Path(path).read_bytes()) != known for path, known in files.items())
         )
     except (OSError, LabError):
         return True
-
-
-def _hash(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()[:12]

@@ -118,5 +118,5 @@ def starts(parts: Sequence[Topology]) -> list[Batch]:
 
 def change(at: Interface, qdisc: str, options: str, at_ns: int) -> Batch:
     """Return the line that changes options of the qdisc below a shaper, at a time of the run."""
-    line = f"qdisc change dev {at.dev} parent 1:1 handle 2: {names.words(qdisc)[0]} {options}"
+    line = f"qdisc change dev {at.dev} parent 1:1 handle 2: {names.kind(qdisc)} {options}"
     return Batch("tc", at.node, [line], at_ns=at_ns)

@@ -6,7 +6,6 @@ A scenario returns groups of flows. The commands of the run and the fair shares 
 
 from __future__ import annotations
 
-import hashlib
 import random
 import sys
 import traceback
@@ -19,7 +18,7 @@ from typing import TypeVar
 from aqmlab import ROOT
 from aqmlab.exceptions import UserError, unknown
 
-from . import flows, program_hosts, programs, readings, render
+from . import flows, inputs, program_hosts, programs, readings, render
 from .fair_shares import Facts, facts
 from .group import Group
 from .network import Network
@@ -112,7 +111,7 @@ def load(path: Path) -> Scenario:
         raise UserError(
             f"scenario {path}: has no SCENARIO = Scenario(...); docs/your-own.md has an example"
         )
-    hashed = hashlib.sha256(text).hexdigest()[:12]
+    hashed = inputs.hash_of(text)
     return replace(found, file_hash=hashed, file=str(path.absolute()))
 
 

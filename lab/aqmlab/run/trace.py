@@ -8,7 +8,6 @@ carries it out: bytes of the trace include Ethernet headers, as all rates here d
 from __future__ import annotations
 
 import csv
-import hashlib
 import itertools
 import re
 import struct
@@ -21,6 +20,7 @@ from pathlib import Path
 
 from aqmlab.exceptions import UserError
 
+from . import inputs
 from .objects import Interface, Qdisc
 
 KIND = "tracelink"
@@ -143,7 +143,8 @@ def read(name: str) -> Trace:
     """Read a file. Raises UserError with the line that is wrong."""
     path = Path(_beside(name))
     try:
-        text = path.read_text()
+        content = path.read_bytes()
+        text = content.decode()
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"trace {name}: {getattr(error, 'strerror', None) or error}") from error
     lines = [
@@ -159,9 +160,7 @@ def read(name: str) -> Trace:
         raise UserError(f"trace {name}: {error}; docs/your-own.md shows both formats") from error
     if sum(piece.bytes for piece in pieces) < OPPORTUNITY:
         raise UserError(f"trace {name}: carries less than a packet")
-    return Trace(
-        str(path.absolute()), hashlib.sha256(text.encode()).hexdigest()[:12], tuple(pieces)
-    )
+    return Trace(str(path.absolute()), inputs.hash_of(content), tuple(pieces))
 
 
 def _mahimahi(lines: Sequence[tuple[int, str]]) -> list[Piece]:
