@@ -75,6 +75,21 @@ def test_pages_that_state_equal_shares_state_the_price() -> None:
         assert "buffers-price.md" in (paper.ROOT / name).read_text(), name
 
 
+def test_the_advice_on_small_buffers_has_a_limit() -> None:
+    """Below 10 ms the default memory of tdrr has many timeouts."""
+    advice = (paper.ROOT / "README.md").read_text().partition("## Which discipline to use")[2]
+    (row,) = re.findall(r"^\| equal shares .* less than one packet .*`tdrr`.*$", advice, re.M)
+    assert "with `follow_rtt` if round-trip times may be below 10 ms" in row
+
+
+def test_the_draft_names_the_related_work() -> None:
+    draft = (paper.ROOT / "docs" / "buffers-paper.md").read_text()
+    work = draft.partition("## 2 Related work")[2].partition("\n## ")[0]
+    for name in ("Morris", "Enachescu", "FairDrop", "CSFQ", "RED-PD", "pull request 11"):
+        assert name in work, name
+    assert "We found no study of fair queueing with fewer packets than flows" in work
+
+
 def test_the_price_in_prose_is_that_of_the_rows() -> None:
     """At 3 ms TDRR has the most timeouts. In a minute all but fq_codel halve their deviation."""
     (one,) = (one for one in models() if one.name == "buffers")
