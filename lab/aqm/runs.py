@@ -35,6 +35,17 @@ class Runs:
     name: str
     directories: Sequence[str | Path]
 
+    def __post_init__(self) -> None:
+        """Raise UserError if a run would count twice."""
+        seen: set[Path] = set()
+        for directory in self.directories:
+            place = Path(directory).resolve()
+            if place in seen:
+                raise UserError(
+                    f"directories: {directory} is given twice, so its run would count twice"
+                )
+            seen.add(place)
+
     @functools.cached_property
     def results(self) -> list[dict[str, Any]]:
         """result.json of each run."""
@@ -205,6 +216,10 @@ def run(
     numbers = [*range(1, seeds + 1)] if isinstance(seeds, int) else [*seeds]
     if not numbers:
         raise UserError("seeds: needs at least one")
+    if repeated := [seed for seed in numbers if numbers.count(seed) > 1]:
+        raise UserError(f"seeds: {repeated[0]} given twice, needs each once")
+    if jobs is not None and jobs < 1:
+        raise UserError(f"jobs: {jobs} given, needs 1 or more")
 
     def run_of(seed: int) -> Path:
         asked = [*words, "--seed", str(seed)]

@@ -5,9 +5,13 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 from aqmlab import ROOT
+from aqmlab.qdiscs import names
+from aqmlab.run import congestion_control
+from aqmlab.run.scenario import find_all
 from labkit.usage import Parser
 
 EXAMPLES = ROOT / "docs" / "your-own"
@@ -25,6 +29,13 @@ TRY = {
 }
 
 
+def _taken(kind: str) -> Collection[str]:
+    """Return the names that would hide something of the lab's or of its kernel's."""
+    if kind == "scenario":
+        return find_all()
+    return congestion_control.known() if kind == "tcp" else {*names.ours(), *names.mainline()}
+
+
 def main() -> int:
     """Write the file and print how to try it. Return the exit status."""
     p = Parser("new", "Write a file to start from.", "KIND NAME", "qdisc mine")
@@ -35,6 +46,8 @@ def main() -> int:
     args = p.parse_args()
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,14}", args.name):
         p.error(f"name: {args.name!r} given, needs at most 15 of a-z, 0-9 and _, a letter first")
+    if args.name in _taken(args.kind):
+        p.error(f"name: there is a {args.kind} {args.name} already, choose another name")
     example, place = KINDS[args.kind]
     target = Path(place.format(name=args.name))
     if target.exists():

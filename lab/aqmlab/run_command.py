@@ -24,7 +24,7 @@ from aqmlab.run import (
     unchanged_kernel,
 )
 from aqmlab.run.arguments import LAB_OPTIONS, QDISC, parser
-from aqmlab.run.params import resolve
+from aqmlab.run.params import replaced, resolve
 from aqmlab.run.recipe import Recipe
 from aqmlab.run.scenario import Scenario, compose, find, find_all
 from aqmlab.run.settings import Settings
@@ -145,6 +145,8 @@ def _run(args: argparse.Namespace) -> int:
     if not qdisc.split():
         raise UserError("--qdisc: nothing given, needs a kind, as in --qdisc 'pfifo limit 200'")
     settings = Settings(resolve(found.params, args.set), qdisc, args.seed, clock)
+    for sentence in replaced(found.params, args.set):
+        print(f"run: {sentence}", file=sys.stderr)
     recipe, facts = compose(found, settings, programs.parse(args.exec))
     if recipe.starts and args.here:
         raise UserError(

@@ -13,6 +13,7 @@ from aqmlab.compare import sweep
 from aqmlab.measure.derived_metrics import choke_bound, choke_theory
 from aqmlab.report import intervals
 
+from .markdown import as_number
 from .paper import PAPERS
 from .predictions import (
     CELLS,
@@ -95,7 +96,7 @@ def choke_lines(number: Callable[..., str]) -> list[ChokeLine]:
             at["udp_rate"],
             100 * choke_theory(at["udp_rate"], draws),
             100 * choke_bound(draws),
-            float(number(experiment, discipline, "udp:link_share", scale=100, digits=2, **at)),
+            as_number(number(experiment, discipline, "udp:link_share", scale=100, digits=2, **at)),
         )
         for draws, flows, experiment, discipline, at in CHOKE
     ]

@@ -10,7 +10,7 @@ from pathlib import Path
 from aqmlab import ROOT
 from labkit.usage import Parser
 
-from . import claim_verdict, claims, judgement, page_model, pages
+from . import claim_verdict, claims, judgement, markdown, page_model, pages
 from .paper import Paper, load, names
 from .row import Row
 
@@ -33,6 +33,16 @@ def quick(paper: Paper, rows: Sequence[Row]) -> str:
                 f"{claim.accepted()}: {claim.says}"
             )
     return "\n".join(out)
+
+
+def verdicts(paper: Paper) -> str:
+    """Return a line for each claim that has a value: its verdict by the rows that there are."""
+    model = page_model.PageModel(judgement.of(paper))
+    return "\n".join(
+        f"{key:<8} {one.measured:>22}  {one.verdict}"
+        for key, one in model.every.items()
+        if one.judged.value
+    )
 
 
 def models() -> list[page_model.PageModel]:
@@ -78,10 +88,14 @@ def stale(directory: Path, pages_by_name: Mapping[str, str]) -> list[str]:
 
 
 def write_all() -> None:
-    """Write docs/results and the site."""
+    """Write docs/results and the site, and print each sentence that lacks rows."""
     every = models()
-    write(RESULTS, files(every))
+    written = files(every)
+    write(RESULTS, written)
     write(SITE, pages.site(every))
+    for name, text in written.items():
+        for sentence in markdown.without_rows(text) if name.endswith(".md") else ():
+            print(f"ledger: docs/results/{name} has no rows for: {sentence}", file=sys.stderr)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -17,6 +17,7 @@ from . import joint, paper_plots, points, questions, time_plots
 from .claim_types import Ablation, Claim
 from .claim_verdict import ClaimVerdict, Decision
 from .judgement import Judgement, calibrates, holds_for_all, tally
+from .markdown import NOT_RUN
 from .paper import Paper
 from .row import Row
 
@@ -185,7 +186,7 @@ class PageModel:
 
         median: return the median instead, for a search that ends at its largest value
         at: value of each axis
-        Returns "not run" if no row of that point has the metric.
+        Returns NOT_RUN if no row of that point has the metric.
         Raises ValueError if the paper has no such point.
         """
         (known,) = (each for each in self.paper.experiments if each.name == experiment)
@@ -201,7 +202,7 @@ class PageModel:
                 with suppress(derived_metrics.Absent):
                     values.append(derived_metrics.metric_of(row["metrics"], metric))
         average = statistics.median if median else statistics.fmean
-        return f"{scale * average(values):.{digits}f}" if values else "not run"
+        return f"{scale * average(values):.{digits}f}" if values else NOT_RUN
 
     @property
     def minutes(self) -> float:

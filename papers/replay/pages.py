@@ -8,6 +8,7 @@ claim and `v("K01")` is its verdict, so that no number in the text can grow stal
 from __future__ import annotations
 
 import functools
+import math
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ import jinja2
 from . import calibration, questions, ranking
 from .claim_verdict import Decision
 from .judgement import tally, tally_of_causes
-from .markdown import cell
+from .markdown import NOT_RUN, as_number, cell, finished, of_any
 from .page_model import PageModel
 from .paper import PAPERS
 
@@ -40,10 +41,14 @@ def environment(directory: Path) -> jinja2.Environment:
     )
     made.filters |= {
         "cell": cell,
-        "median": statistics.median,
+        "float": as_number,
+        "max": of_any(max),
+        "median": of_any(statistics.median),
+        "min": of_any(min),
         "over": lambda point, name: point.over(name),
     }
     made.globals |= {
+        "NOT_RUN": NOT_RUN,
         "VERDICTS": tuple(Decision),
         "cell_of": questions.cell_of,
         "one_for_all": questions.one_for_all,
@@ -55,7 +60,7 @@ def environment(directory: Path) -> jinja2.Environment:
 
 def render(template: str, **values: Any) -> str:
     """Render a template of papers/, by its path there."""
-    return environment(PAPERS).get_template(template).render(**values)
+    return finished(environment(PAPERS).get_template(template).render(**values))
 
 
 def page(model: PageModel, every: Sequence[PageModel]) -> dict[str, str]:
@@ -95,11 +100,14 @@ def overview(every: Sequence[PageModel]) -> dict[str, str]:
         "orders": tally(verdict for claim, verdict in judged if claim.kind == "order"),
         "numbers": tally(verdict for claim, verdict in judged if claim.kind == "number"),
         "worst_q": max(
-            q
-            for model in papers
-            for key, q in model.judgement.q_values.items()
-            if model.judgement.verdicts[key].verdict
-            not in (Decision.ANOTHER, Decision.INCONCLUSIVE)
+            (
+                q
+                for model in papers
+                for key, q in model.judgement.q_values.items()
+                if model.judgement.verdicts[key].verdict
+                not in (Decision.ANOTHER, Decision.INCONCLUSIVE)
+            ),
+            default=math.nan,
         ),
     }
     return {

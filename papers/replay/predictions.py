@@ -16,6 +16,9 @@ UDP, UDP_FRAME, TCP, TCP_FRAME = 972, 1014, 1460, 1514
 Result = Mapping[str, Any]
 
 
+#: RED's link, thresholds in bytes (50 and 150 packets), and drop probability at the upper one.
+RED_MBPS, RED_MIN, RED_MAX, RED_MAX_P = 10, 75700, 227100, 0.1
+
 #: Linux's shortest retransmission timeout beyond the round trip.
 RTO_MIN_S = 0.2
 
@@ -94,6 +97,16 @@ def _square_root_mbps(result: Result) -> float:
     return _square_root_window(result) * 8 * TCP / _rtt_s(result) / 1e6
 
 
+def _red_drops(result: Result) -> float:
+    """Return how many percent of the packets RED drops at the mean length of the queue.
+
+    RED spaces drops evenly over 1 to 1/p arrivals, which are (1 + 1/p) / 2 on average.
+    """
+    backlog = float(result["summary"]["queue_delay_ms"]["mean"]) * RED_MBPS * 125
+    p = RED_MAX_P * (backlog - RED_MIN) / (RED_MAX - RED_MIN)
+    return 100 * 2 * p / (1 + p)
+
+
 def _padhye_mbps(result: Result) -> float:
     """Padhye et al. 1998, equation 30, with an acknowledgement for each packet."""
     p, rtt = _drop_rate(result), _rtt_s(result)
@@ -134,6 +147,24 @@ def _lossy(percent: float, *, quick: bool) -> CalibrationRun:
     )
 
 
+def _red(flows: int, **more: str) -> CalibrationRun:
+    return CalibrationRun(
+        "dumbbell",
+        f"red limit {1000 * TCP_FRAME} min {RED_MIN} max {RED_MAX} avpkt {TCP_FRAME} burst 84 "
+        f"probability {RED_MAX_P} bandwidth {RED_MBPS}mbit",
+        {
+            "flows": flows,
+            "rate": RED_MBPS,
+            "rtt": 80,
+            "cc": "reno",
+            "warmup": 20,
+            "duration": 120,
+            **more,
+        },
+        quick=False,
+    )
+
+
 CELLS = {
     "delay-line": CalibrationRun(
         "udp-blast",
@@ -152,13 +183,9 @@ CELLS = {
     "drr-high": _drr(3),
     "loss-0.5": _lossy(0.5, quick=True),
     "loss-2": _lossy(2, quick=False),
-    "red": CalibrationRun(
-        "dumbbell",
-        "red limit 1514000 min 75700 max 227100 avpkt 1514 burst 84 "
-        "probability 0.1 bandwidth 10mbit",
-        {"flows": 12, "rate": 10, "rtt": 80, "cc": "reno", "warmup": 20, "duration": 120},
-        quick=False,
-    ),
+    "red": _red(12),
+    # With 24 flows the average stays between the thresholds, where the curve is a line.
+    "red-24": _red(24, probe="on"),
 }
 
 
@@ -241,6 +268,26 @@ LAWS = (
         _square_root_window,
         _window,
         0.05,
+        1,
+    ),
+    Prediction(
+        "RED's drop curve",
+        "24 Reno flows, else the same: the drops that the mean length of the queue asks for",
+        "red-24",
+        "% of the packets",
+        _red_drops,
+        lambda result: 100 * _drop_rate(result),
+        0.1,
+        2,
+    ),
+    Prediction(
+        "Little's law",
+        "the same: the mean backlog over the rate, and the delay that the queue adds to a probe",
+        "red-24",
+        "ms",
+        lambda result: float(result["summary"]["queue_delay_ms"]["mean"]),
+        lambda result: float(result["groups"]["probe"]["delay_ms"]["mean"]),
+        0.03,
         1,
     ),
 )

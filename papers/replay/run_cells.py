@@ -239,6 +239,7 @@ def _replay(args: argparse.Namespace, paper: Paper) -> list[Path]:
         tidy(paper)
         if paper.profile == OWN and not args.claims:
             failed += _traces(there, paper)
+        print(ledger.verdicts(paper))
         ledger.write_all()
     return [there.out / name for name in failed]
 

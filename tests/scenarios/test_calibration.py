@@ -69,5 +69,13 @@ def test_laws_by_hand() -> None:
     assert root.measured(result) == pytest.approx(1.752)
     assert red.theory(result) == pytest.approx(15)
     assert red.measured(result) == pytest.approx(15)
+    # 121.12 ms of 10 Mb/s are 151400 bytes, halfway between the thresholds: p is 0.05.
+    half = {"summary": result["summary"] | {"queue_delay_ms": {"mean": 121.12}}}
+    curve, little = by_head["RED's drop curve"], by_head["Little's law"]
+    assert curve.theory(half) == pytest.approx(100 * 0.1 / 1.05)
+    assert curve.measured(half) == pytest.approx(100 / 150)
+    assert little.theory(half) == 121.12
+    probe = {"groups": {"probe": {"delay_ms": {"mean": 120.0}}}}
+    assert little.measured(probe) == 120.0
     # 1460 * 8 / (0.1 * sqrt(2 / 450) + 0.3 * (3 * sqrt(3 / 1200)) / 150 * (1 + 32 / 22500))
     assert by_head["Padhye's law, with timeouts"].theory(result) == pytest.approx(1.67645, rel=1e-3)

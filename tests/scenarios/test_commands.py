@@ -98,6 +98,17 @@ def test_a_new_scenario_is_listed_and_a_bad_name_refused(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
+    ("kind", "name"),
+    [("qdisc", "tdrr"), ("qdisc", "fq_codel"), ("tcp", "reno90"), ("scenario", "dumbbell")],
+)
+def test_a_new_file_has_no_name_of_the_labs(kind: str, name: str, tmp_path: Path) -> None:
+    done = aqm("new", kind, name, cwd=tmp_path)
+    assert done.returncode == 2
+    assert f"there is a {kind} {name} already, choose another name" in done.stderr
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize(
     ("line", "offered"),
     [
         ("aqm ", set(COMMANDS)),

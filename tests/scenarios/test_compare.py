@@ -123,6 +123,10 @@ def test_a_verdict_needs_all_seeds_and_a_difference_that_counts(
         ),
         (["--mine", "pfifo", "--set", "limit=5"], "--mine has no {limit}"),
         (["--mine", "pfifo limit {limit}", "--set", "limit"], "needs NAME=VALUE"),
+        (
+            ["--mine", "pfifo", "--set", "cc=reno", "--set", "cc=bbr"],
+            "cc is set before; give all values once: cc=reno,bbr",
+        ),
         (["--mine", "pfifo", "--workload", "dumbell"], "did you mean dumbbell"),
         (["--mine", "pfifo", "--seeds", "1"], "an interval needs 2"),
         (["--mine", "pfifo", "--engine", "qemuu"], 'no engine "qemuu": did you mean qemu'),

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from aqmlab.measure import derived_metrics
-from replay import judgement, ledger, pages, paper
+from replay import calibration, judgement, ledger, markdown, pages, paper, run_cells
 from replay.paper import Paper
 from tests.scenarios.paper_by_hand import CLAIMS, rewrite, run
 
@@ -73,6 +73,21 @@ def test_pages_that_state_equal_shares_state_the_price() -> None:
         "docs/results/buffers.md",
     ):
         assert "buffers-price.md" in (paper.ROOT / name).read_text(), name
+
+
+def test_the_advice_on_small_buffers_has_a_limit() -> None:
+    """Below 10 ms the default memory of tdrr has many timeouts."""
+    advice = (paper.ROOT / "README.md").read_text().partition("## Which discipline to use")[2]
+    (row,) = re.findall(r"^\| equal shares .* less than one packet .*`tdrr`.*$", advice, re.M)
+    assert "with `follow_rtt` if round-trip times may be below 10 ms" in row
+
+
+def test_the_draft_names_the_related_work() -> None:
+    draft = (paper.ROOT / "docs" / "buffers-paper.md").read_text()
+    work = draft.partition("## 2 Related work")[2].partition("\n## ")[0]
+    for name in ("Morris", "Enachescu", "FairDrop", "CSFQ", "RED-PD", "pull request 11"):
+        assert name in work, name
+    assert "We found no study of fair queueing with fewer packets than flows" in work
 
 
 def test_the_price_in_prose_is_that_of_the_rows() -> None:
@@ -264,9 +279,64 @@ def test_verdicts_with_two_tcps_are_counted(made_up: Paper) -> None:
 def test_a_number_of_a_page_is_a_mean_of_rows_or_not_run(made_up: Paper) -> None:
     one = model(made_up)
     assert one.number("one", "good", "summary.utilization", scale=100, buffer=100) == "90"
-    assert one.number("one", "good", "no.such.metric", buffer=100) == "not run"
+    assert one.number("one", "good", "no.such.metric", buffer=100) == "*not run*"
     with pytest.raises(ValueError, match="one has no good at"):
         one.number("one", "good", "summary.utilization", buffer=101)
+
+
+PAGE = """\
+{% macro use(name) %}
+{{- number("one", name, "summary.utilization", scale=100, buffer=100) }}{% endmacro %}
+{% set points = model.points("summary.utilization", "good", ["bad"], ["one"]) %}
+{% set ratios = points | map(attribute="ratio") | list %}
+Good uses {{ use("good") }} %. Bad uses {{ use("bad") }} %,
+the other one less. Good has {{ "%.1f" | format(ratios | median) }} times as much. Nobody has more.
+
+| {{ use("good") }} |
+| {{ "%.2f" | format((use("good") | float) / (use("bad") | float)) }} |
+| {{ "%+.1f" | format(-100 * (points | map("over", "bad") | min)) }} |
+"""
+
+
+def test_a_page_without_some_rows_is_written_and_names_its_sentences(
+    made_up: Paper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """The command prints the verdicts that the other rows allow."""
+    (made_up.directory / "page.md.j2").write_text(PAGE)
+    monkeypatch.setattr(pages, "PAPERS", tmp_path)
+    monkeypatch.setattr(ledger, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(ledger, "SITE", tmp_path / "site")
+    monkeypatch.setattr(pages, "site", lambda every: {})
+    monkeypatch.setattr(ledger, "files", lambda every: pages.page(every[0], every))
+    asked = ["made-up", "--only", "other", "--tcp-profile", "own", "--out", str(tmp_path / "out")]
+    assert run_cells.main(asked) == 0
+    assert capsys.readouterr().err == ""
+    whole = (tmp_path / "results" / "made-up.md").read_text()
+    assert "Good has 3.0 times as much. Nobody" in whole
+    assert "| 3.00 |\n| -60.0 |" in whole
+
+    rewrite(made_up, lambda row: None if row["discipline"] == "bad" else row)
+    assert run_cells.main(asked) == 0
+    told = capsys.readouterr()
+    assert [line.split() for line in told.out.splitlines()] == [
+        ["C1", "0.90", "±0.02", "confirmed"]
+    ]
+    begin = "ledger: docs/results/made-up.md has no rows for: "
+    assert told.err.splitlines() == [
+        f"{begin}Bad uses *not run* %, the other one less.",
+        f"{begin}Good has *not run* times as much.",
+        f"{begin}| *not run* |",
+        f"{begin}| *not run* |",
+    ]
+    assert "Good uses 90 %. Bad" in (tmp_path / "results" / "made-up.md").read_text()
+
+
+def test_chokes_share_without_rows_is_not_a_number() -> None:
+    lines = calibration.choke_lines(lambda *_, **__: markdown.NOT_RUN)
+    assert all(math.isnan(line.measured) for line in lines)
+    assert markdown.finished(f"{lines[0].measured:.1f} % of a financial link") == (
+        "*not run* % of a financial link"
+    )
 
 
 def test_a_number_can_be_a_median(made_up: Paper) -> None:

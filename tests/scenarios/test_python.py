@@ -78,6 +78,13 @@ def test_runs_of_the_command_line_may_be_named_by_text(runs: aqm.Runs) -> None:
     pd.testing.assert_frame_equal(again.queue, runs.queue)
 
 
+def test_a_run_does_not_count_twice() -> None:
+    with pytest.raises(
+        aqm.UserError, match=r"b/\.\./a is given twice, so its run would count twice"
+    ):
+        aqm.Runs("twice", [Path("out/a"), "out/c", "out/b/../a"])
+
+
 def test_a_result_is_kept_until_a_source_changes(
     runs: aqm.Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,6 +122,8 @@ def test_a_mistake_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
         ("needs at least one", {"seeds": 0}),
         ("no kernel", {"kernel": "9"}),
         ("no such directory", {"module": "/nonexistent"}),
+        ("seeds: 2 given twice", {"seeds": (1, 2, 2)}),
+        ("jobs: 0 given, needs 1 or more", {"jobs": 0}),
     ):
         with pytest.raises(aqm.UserError, match=said):
             aqm.run(**{"scenario": "dumbbell", **arguments})

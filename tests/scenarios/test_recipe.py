@@ -240,6 +240,23 @@ def test_wrong_input_gets_a_message(
     assert said in capsys.readouterr().err
 
 
+def test_setting_that_a_later_one_replaces_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """Scripts add settings to a command, so the last one counts, also under its earlier name."""
+    words = ["rate=20", "tcp_profile=today", "flows=2", "rate=30", "era=2001", "rate=40"]
+    given = [word for one in words for word in ("--set", one)]
+    assert main(["dumbbell", *given, "--pcap", "nowhere"]) == 2
+    *said, _ = capsys.readouterr().err.splitlines()
+    assert said == [
+        f"run: --set {old} has no effect, because --set {new} follows it"
+        for old, new in (
+            ("rate=20", "rate=30"),
+            ("tcp_profile=today", "era=2001"),
+            ("rate=30", "rate=40"),
+        )
+    ]
+    assert resolve(find("dumbbell").params, words)["rate"] == 40
+
+
 @pytest.mark.parametrize(
     ("scenario", "setting", "number"),
     [

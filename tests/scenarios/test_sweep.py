@@ -170,6 +170,17 @@ def test_advice_that_the_runs_contradict_is_reported(monkeypatch: pytest.MonkeyP
     assert "names tie, which is worse than the best" in line
 
 
+@pytest.mark.parametrize("jobs", ["0", "-1", "two", "1.5", ""])
+def test_number_of_runs_at_a_time_is_one_or_more(
+    jobs: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parser = sweep.parser("x", "x", ROOT / "out", resume=True)
+    with pytest.raises(SystemExit):
+        parser.parse_args([f"--jobs={jobs}"])
+    assert f"{jobs} given, needs a whole number from 1 on" in capsys.readouterr().err
+    assert parser.parse_args(["--jobs", "2"]).jobs == 2
+
+
 def test_failed_run_affects_no_other_run_and_keeps_results(tmp_path: Path) -> None:
     short = sweep_job.settings({"flows": 2, "rate": 10, "warmup": 0, "duration": 1})
     jobs = {

@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +72,22 @@ def test_spec_follows_the_kernels_schema(written: Path, source: Path) -> None:
     jsonschema.Draft7Validator(schema).validate(spec)
     described = {row["value"] for row in spec["sub-messages"][0]["formats"]}
     assert described == {kind.name for kind in KINDS}
+
+
+def test_optional_statistics_are_at_the_end_and_name_their_option() -> None:
+    """The test below shows that the kernel sends the others by default, and no more."""
+    always = runpy.run_path(str(TOP / "tools" / "netlink-spec"))["always"]
+    tdrr = interface.read("tdrr")
+    *others, rtt, memory = tdrr.qdisc
+    assert (rtt.name, memory.name) == ("rtt", "memory")
+    assert always(tdrr, tdrr.qdisc) == tuple(others)
+    with pytest.raises(ValueError, match="records follows rtt, which is sent only with follow_rtt"):
+        always(tdrr, (*others[:-1], rtt, others[-1], memory))
+    for words in ("only with luck", "only with target, only with ecn"):
+        with pytest.raises(ValueError, match=f'memory has "{words.split(", ")[-1]}"; these words'):
+            always(tdrr, (*others, rtt, replace(memory, help=words)))
+    with pytest.raises(ValueError, match="memory follows rtt"):
+        always(tdrr, (*others, rtt, replace(memory, help="only with target")))
 
 
 # For each kind: ynl creates a qdisc with a memory limit, tc and ynl show it, and then ynl sends a

@@ -33,6 +33,13 @@ from .sweep_job import Job
 QEMU = ("--engine", "qemu")
 
 
+def at_least_one(text: str) -> int:
+    """Return a number of runs at a time. Raises ArgumentTypeError if it is not 1 or more."""
+    if not re.fullmatch("[0-9]+", text) or not int(text):
+        raise argparse.ArgumentTypeError(f"{text} given, needs a whole number from 1 on")
+    return int(text)
+
+
 def parser(
     prog: str, description: str, out: Path, *, resume: bool, operands: str = "", example: str = ""
 ) -> Parser:
@@ -47,7 +54,7 @@ def parser(
     )
     added.add_argument(
         "--jobs",
-        type=int,
+        type=at_least_one,
         metavar="N",
         help=f"runs at a time ({os.cpu_count() or 1}, or the profile's)",
     )

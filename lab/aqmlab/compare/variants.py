@@ -33,6 +33,11 @@ def choices(settings: Sequence[str]) -> dict[str, list[str]]:
         key, _, listed = setting.partition("=")
         if not listed:
             raise UserError(f'--set "{setting}": needs NAME=VALUE,VALUE,...')
+        if key in found:
+            raise UserError(
+                f'--set "{setting}": {key} is set before; give all values once: '
+                f"{key}={','.join(found[key])},{listed}"
+            )
         found[key] = listed.split(",")
     return found
 

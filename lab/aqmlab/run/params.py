@@ -66,6 +66,22 @@ class Param:
         return value
 
 
+def replaced(params: Sequence[Param], settings: Sequence[str]) -> list[str]:
+    """Return a sentence for each setting that a later one of the same parameter replaces.
+
+    Scripts add settings to a command that has some, so this is no error.
+    """
+    by_name = {name: p.name for p in params for name in p.names}
+    last: dict[str, str] = {}
+    said = []
+    for setting in settings:
+        name = by_name[setting.partition("=")[0]]
+        if name in last:
+            said.append(f"--set {last[name]} has no effect, because --set {setting} follows it")
+        last[name] = setting
+    return said
+
+
 def resolve(params: Sequence[Param], settings: Sequence[str]) -> dict[str, Value]:
     """Return the values of all parameters: `NAME=VALUE` settings, else defaults.
 
