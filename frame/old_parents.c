@@ -9,7 +9,9 @@
  *    the class above hfsc. So a dequeue reports no bytes.
  *  - drr, ets, hfsc, htb and qfq crashed if a child reported that it became empty while
  *    its class was not active, until 2025. frame/parents.c never does so, on any kernel,
- *    but other qdiscs in other classes can. So we warn.
+ *    but other qdiscs in other classes can. So we warn. tbf can, too: it splits a GSO
+ *    packet that is longer than its burst, and counts the segments after the last one. If
+ *    its child drops one before, the core tells the parent of tbf that tbf is empty.
  *
  * Kbuild defines AQM_OLD_PARENTS if the kernel lacks the fixes of 2025. The fix of red
  * and sfb leaves no trace in headers, so below these two the first protection is always
@@ -74,6 +76,19 @@ static bool old_parents_is(const struct Qdisc *sch, const char *id)
 }
 
 /*
+ * Return whether @sch or a qdisc above it is a tbf that has a parent; under RTNL. noop and
+ * the children of a default mq have no parent with a handle.
+ */
+static bool old_parents_has_tbf(const struct Qdisc *sch)
+{
+	for (; sch && TC_H_MAJ(sch->parent) && sch->parent != TC_H_ROOT;
+	     sch = old_parents_find(sch))
+		if (old_parents_is(sch, "tbf"))
+			return true;
+	return false;
+}
+
+/*
  * Protect a new qdisc from its parents; under RTNL. A qdisc never moves from the root to
  * a class.
  */
@@ -94,4 +109,7 @@ void old_parents_init(struct Qdisc *sch,
 	     old_parents_is(parent, "qfq")))
 		NL_SET_ERR_MSG_MOD(extack,
 				   "the parent lacks fixes of 2025: some qdiscs of this kernel, in any of its classes, can crash it");
+	else if (OLD_PARENTS && old_parents_has_tbf(parent))
+		NL_SET_ERR_MSG_MOD(extack,
+				   "a tbf that splits GSO packets can crash its parent, which lacks fixes of 2025: give it burst 100kb");
 }

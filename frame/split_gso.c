@@ -15,8 +15,9 @@
 #define QDISC_PKT_LEN_MAX	INT_MAX
 #endif
 
-/* Return the parent of @sch; the root of its transmit queue if it is not listed. */
-static const struct Qdisc *split_gso_parent(const struct Qdisc *sch)
+/* Return the parent of @sch, or @root, which is not listed. */
+static const struct Qdisc *split_gso_parent(const struct Qdisc *sch,
+					    const struct Qdisc *root)
 {
 	u32 handle = TC_H_MAJ(sch->parent);
 	const struct Qdisc *q;
@@ -25,7 +26,7 @@ static const struct Qdisc *split_gso_parent(const struct Qdisc *sch)
 				   rcu_read_lock_bh_held())
 		if (q->handle == handle)
 			return q;
-	return qdisc_root_bh(sch);
+	return root;
 }
 
 /*
@@ -34,13 +35,12 @@ static const struct Qdisc *split_gso_parent(const struct Qdisc *sch)
  * ones apply the table of each qdisc on the way, so the nearest one counts.
  */
 static const struct qdisc_size_table *
-split_gso_size_table(const struct Qdisc *sch)
+split_gso_size_table(const struct Qdisc *sch, const struct Qdisc *root)
 {
-	const struct Qdisc *root = qdisc_root_bh(sch);
 	const struct qdisc_size_table *stab;
 
 	while (!(stab = rcu_dereference_bh(sch->stab)) && sch != root)
-		sch = split_gso_parent(sch);
+		sch = split_gso_parent(sch, root);
 	return stab;
 }
 
@@ -49,11 +49,9 @@ split_gso_size_table(const struct Qdisc *sch)
  * became several packets. taprio in software mode cannot, and would subtract more
  * packets than it added.
  */
-static bool split_gso_can_report(const struct Qdisc *sch)
+static bool split_gso_can_report(const struct Qdisc *sch, const struct Qdisc *root)
 {
-	const struct Qdisc *root = qdisc_root_bh(sch);
-
-	for (; sch != root; sch = split_gso_parent(sch))
+	for (; sch != root; sch = split_gso_parent(sch, root))
 		if (sch->flags & TCQ_F_NOPARENT)
 			return false;
 	return true;
@@ -106,17 +104,19 @@ static void split_gso_prepare(struct sk_buff *segment,
  */
 struct sk_buff *split_gso(struct sk_buff *skb, struct Qdisc *sch, bool split)
 {
+	/* Read once: a task that takes the device down puts noop there, without the lock. */
+	const struct Qdisc *root = qdisc_root_bh(sch);
 	const struct qdisc_size_table *stab;
 	struct sk_buff *segments, *segment;
 	netdev_features_t features;
 
-	if (!split || !split_gso_can_report(sch))
+	if (!split || !split_gso_can_report(sch, root))
 		return NULL;
 	features = netif_skb_features(skb);
 	segments = skb_gso_segment(skb, features & ~NETIF_F_GSO_MASK);
 	if (IS_ERR_OR_NULL(segments))
 		return segments;
-	stab = split_gso_size_table(sch);
+	stab = split_gso_size_table(sch, root);
 	for (segment = segments; segment; segment = segment->next)
 		split_gso_prepare(segment, stab);
 	return segments;

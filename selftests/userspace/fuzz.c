@@ -222,6 +222,8 @@ static void one_operation(struct world *w)
 		run(w, "v %u", below(3));
 	} else if (op < 249) {
 		run(w, "r");
+	} else if (op < 250) {
+		run(w, "f %u", below(6));
 	} else if (op < 252) {
 		static const int speeds[] = { -1, 0, 10, 100, 1000, 10000, 400000 };
 

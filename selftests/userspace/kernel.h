@@ -837,10 +837,7 @@ static inline struct net_device *qdisc_dev(const struct Qdisc *sch)
 {
 	return sch->dev_queue->dev;
 }
-static inline struct Qdisc *qdisc_root_bh(const struct Qdisc *sch)
-{
-	return sch->dev_queue->qdisc;
-}
+struct Qdisc *qdisc_root_bh(const struct Qdisc *sch);
 
 /* What a packet of so many bytes takes of the machine. */
 #define SKB_TRUESIZE(len)	((len) + 576)

@@ -329,6 +329,20 @@ void world_move(struct sk_buff *skb, enum userspace_where where)
 	}
 }
 
+static struct Qdisc noop;
+static struct netdev_queue noop_queue = { .qdisc = &noop };	/* of no device */
+static struct Qdisc noop = { .dev_queue = &noop_queue };
+
+/* The operation f: another processor takes the device down, without the lock. */
+struct Qdisc *qdisc_root_bh(const struct Qdisc *sch)
+{
+	struct Qdisc *root = sch->dev_queue->qdisc;
+
+	if (world->down_in && !--world->down_in)
+		sch->dev_queue->qdisc = &noop;
+	return root;
+}
+
 /* A packet leaves the world, for @account's reason. */
 void world_retire(struct sk_buff *skb, struct world_account *account)
 {
@@ -359,7 +373,7 @@ void kfree_skb(struct sk_buff *skb)
 		return;
 #ifndef USERSPACE_OLD
 	if (world->locked && !world->purging &&
-	    qdisc_root_bh(world->kind)->flags & TCQ_F_DEQUEUE_DROPS)
+	    world->txq.qdisc->flags & TCQ_F_DEQUEUE_DROPS)
 		userspace_violation("packet %u is freed under the lock", skb->number);
 #endif
 	free_packet(skb);
@@ -398,7 +412,7 @@ void __qdisc_drop(struct sk_buff *skb, struct sk_buff **to_free)
 void qdisc_dequeue_drop(struct Qdisc *sch, struct sk_buff *skb,
 			enum qdisc_drop_reason reason)
 {
-	struct Qdisc *root = qdisc_root_bh(sch);
+	struct Qdisc *root = sch->dev_queue->qdisc;
 
 	if (!(sch->flags & TCQ_F_DEQUEUE_DROPS))
 		userspace_violation("qdisc_dequeue_drop() without its flag");

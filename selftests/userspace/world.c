@@ -722,7 +722,7 @@ static int do_enqueue(const struct packet *p)
 {
 	struct sk_buff *to_free = NULL, *skb = make_packet(p), *next, *s;
 	struct world_account *why;
-	struct Qdisc *sch = root();
+	struct Qdisc *sch = root(), *device_root = world->txq.qdisc;
 	u32 number = skb->number;
 	int verdict;
 
@@ -735,6 +735,8 @@ static int do_enqueue(const struct packet *p)
 	verdict = sch->enqueue(skb, sch, &to_free);
 	world->verdict = verdict;
 	world->locked = false;
+	world->txq.qdisc = device_root;
+	world->down_in = 0;
 
 	for (s = to_free; s; s = next) {
 		next = s->next;
@@ -1404,6 +1406,9 @@ static int operation(const char *op)
 		return 0;
 	case 'a':
 		world->fail_in = n;
+		return 0;
+	case 'f':
+		world->down_in = n;
 		return 0;
 	case 'k':
 		for (i = 1; i < world->depth; i++)

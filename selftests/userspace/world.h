@@ -48,6 +48,7 @@ struct world_account {
  * @seed: initial state
  * @filters: pointer to the discipline's list of filters; NULL: it takes none
  * @fail_in: the allocation that will fail, counted from 1; 0: none
+ * @down_in: the look at the root after which the device has none, counted from 1; 0: none
  * @locked: the qdisc lock is held
  * @locks: number of times the discipline took the lock
  * @walk: check the inner structures after each operation
@@ -96,6 +97,7 @@ struct world {
 	u64			seed;
 	struct tcf_proto	**filters;
 	u32			fail_in;
+	u32			down_in;
 	bool			locked;
 	u64			locks;
 	bool			walk;

@@ -102,3 +102,21 @@ def test_modules_warn_below_parents_that_can_crash(
     assert len(re.findall("^1$", text, re.MULTILINE)) == len(PARENTS)
     warned = set(re.findall(r"^(\w+) says: .*the parent lacks fixes of 2025", text, re.MULTILINE))
     assert warned == ({"drr", "ets", "hfsc", "htb", "qfq"} if protected else set())
+
+
+BELOW_TBF = """
+tc qdisc add dev d0 root handle 1: drr
+tc class add dev d0 parent 1: classid 1:1 drr
+tc qdisc add dev d0 parent 1:1 handle 2: tbf rate 1gbit burst 1600 limit 1mb
+tc qdisc add dev d0 parent 2:1 handle 3: prio
+tc qdisc add dev d0 parent 3:1 handle 10: qsdrr bandwidth 1gbit
+"""
+
+
+@pytest.mark.parametrize("protected", [True, False])
+def test_modules_warn_below_a_tbf_that_can_crash_its_parent(
+    protected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It enqueues the segments of a GSO packet before it counts them."""
+    text = run(monkeypatch, protected, f"ip link add d0 type dummy; ({BELOW_TBF}) 2>&1").text
+    assert ("a tbf that splits GSO packets can crash its parent" in text) == protected

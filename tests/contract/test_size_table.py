@@ -7,6 +7,7 @@ and for ATM the cells that the link sends.
 
 from __future__ import annotations
 
+import itertools
 import math
 import subprocess
 from dataclasses import dataclass
@@ -101,6 +102,16 @@ def test_an_unsplit_packet_keeps_the_charge_of_the_core(kind: str) -> None:
         world.do(f"w 1 {TABLES['atm'].words}")
         send(world, 20 * PAYLOAD, gso=True)
         assert world.stats(1).backlog == TABLES["atm"].charge(HEADERS + 20 * PAYLOAD)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_packet_is_split_while_another_processor_takes_the_device_down(kind: str) -> None:
+    """The root is replaced without a lock, by a qdisc of no device."""
+    for below, look in itertools.product(("htb", "hfsc prio", "root"), range(1, 6)):
+        with World(kind, "bandwidth 1gbit limit 1000000", below=below) as world:
+            world.do(f"f {look}")
+            send(world, 20 * PAYLOAD, gso=True)
+            assert len(world.dequeue(99)) == 20, (below, look)
 
 
 def test_a_charge_has_the_bounds_of_the_core() -> None:

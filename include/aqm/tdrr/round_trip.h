@@ -17,7 +17,7 @@
  * The first sample sets the average. Because a sample is at most the longest memory, a
  * sender that waits before it speaks counts no more than one with a long round trip. The
  * gain of 1/8 is TCP's (RFC 6298, section 2). The factor 2 is ours:
- * docs/tdrr-time-constant.md. <aqm/delay.h> averages the delay. A handshake shows little
+ * docs/tdrr-time-constant.md. <aqm/measure.h> averages the delay. A handshake shows little
  * of it, because a new flow passes the queues of others, but its later packets wait.
  * Anybody can fake short round trips. At worst the memory is twice the delay, or 1 ms.
  */
