@@ -36,8 +36,18 @@ class Direction:
         return bool(self.delay_ms or self.jitter_ms or self.loss)
 
     def averaged(self, from_s: float, to_s: float) -> Direction:
-        """Return the same with a trace's mean rate between two times."""
-        return replace(self, rate_bps=self.trace.mean_bps(from_s, to_s)) if self.trace else self
+        """Return the same with a trace's mean rate between two times.
+
+        Raises UserError if the trace carries nothing between them.
+        """
+        if not self.trace:
+            return self
+        if not (rate_bps := self.trace.mean_bps(from_s, to_s)):
+            raise UserError(
+                f"trace {self.trace.path or 'of a link'}: carries nothing from {from_s:g} to "
+                f"{to_s:g} s, which is measured: set warmup and duration"
+            )
+        return replace(self, rate_bps=rate_bps)
 
 
 def two_states(share: float, length: float) -> tuple[float, float]:
