@@ -172,7 +172,7 @@ def test_delay_follows_the_trace_and_packets_keep_their_order(tmp_path: Path) ->
 
 def test_a_scenario_gives_a_link_its_trace(tmp_path: Path) -> None:
     network = Network()
-    network.link("a", "b", rate=50, trace=written(tmp_path, CSV))
+    network.link("a", "b", trace=written(tmp_path, CSV))
     network.average(0, 0.25)
     assert network.links[network.measured].there.rate_bps == pytest.approx(150_000 * 8 / 0.25)
     scenario = find("parking-lot")

@@ -206,13 +206,19 @@ def _groups(
     if executed:
         groups += programs.groups(executed, settings, groups)
     if not groups:
-        names = [p.name for p in scenario.params if p.unit in ("flows", "clients")]
+        counts = [p.name for p in scenario.params if p.unit in ("flows", "clients")]
         raise UserError(
-            f"no flows: set {' or '.join(names)}"
-            if names
+            f"no flows: set {' or '.join(counts)}"
+            if counts
             else "no flows, and so no hosts: give programs with --exec, or take another scenario"
         )
     groups += flows.probe(settings, rng)
+    names = [group.name for group in groups]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise UserError(
+            f"group {twice}: there are two of this name; give each its own, and counted_in if "
+            "metrics should take them together"
+        )
     _check_times(groups, settings)
     return groups
 
