@@ -18,7 +18,7 @@ from typing import TypeVar
 from aqmlab import ROOT
 from aqmlab.exceptions import UserError, unknown
 
-from . import flows, inputs, program_hosts, programs, readings, render
+from . import flows, inputs, program_hosts, programs, quiet, readings, render
 from .fair_shares import Facts, facts
 from .group import Group
 from .network import Network
@@ -252,12 +252,13 @@ def _recipe(settings: Settings, built: Built, executed: Sequence[programs.Progra
     parts = program_hosts.topologies(built, pairs, settings)
     executing = [pair.place for pair in pairs]
     bottleneck, at = settings.bottleneck, built.measured
+    of_flowgen = [place for place in built.places if place not in executing]
     return Recipe(
         namespaces=render.namespaces(parts),
         sysctls=render.sysctls(parts),
         batches=render.batches(parts, settings.packets),
         offloads=render.offloads(parts, settings.packets),
-        flows=[flow for place in built.places if place not in executing for flow in place.flows()],
+        flows=[flow for place in of_flowgen for flow in place.flows()],
         duration_ms=settings.end_ms,
         interval_ms=settings.count("interval"),
         sample=Sample(at.node, at.dev, "1:1", settings.count("sample")),
@@ -275,4 +276,6 @@ def _recipe(settings: Settings, built: Built, executed: Sequence[programs.Progra
         programs=program_hosts.commands(executed, pairs, settings),
         meters=[pair.meter for pair in pairs],
         share=programs.shared_directories(executed),
+        # Programs may send after the end, so that the network is never silent.
+        quiet_ms=0 if executed else quiet.after_end_ms(built, of_flowgen, settings.packets.mtu),
     )
