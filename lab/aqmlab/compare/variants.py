@@ -18,6 +18,10 @@ from aqmlab.run.settings import Settings
 from .demo_workloads import Workload, fields
 
 
+#: Parameters that are paths.
+FILES = ("trace", "trace_back")
+
+
 def placeholders(template: str) -> list[str]:
     """Return the names in braces. Raises UserError if the braces do not match."""
     try:
@@ -33,7 +37,13 @@ def choices(settings: Sequence[str]) -> dict[str, list[str]]:
         key, _, listed = setting.partition("=")
         if not listed:
             raise UserError(f'--set "{setting}": needs NAME=VALUE,VALUE,...')
-        found[key] = listed.split(",")
+        if key in found:
+            raise UserError(
+                f"--set {key}: given twice, write {key}={','.join(found[key])},{listed}"
+            )
+        values = listed.split(",")
+        # A run has another directory than the command.
+        found[key] = [str(Path(one).absolute()) for one in values] if key in FILES else values
     return found
 
 

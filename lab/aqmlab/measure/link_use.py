@@ -67,9 +67,7 @@ def _slowed(facts: Mapping[str, Any], queue: Queue, packet: int) -> list[str]:
     ]
 
 
-def _held_back(
-    facts: Mapping[str, Any], queue: Queue, used: float, *, follows: bool
-) -> list[str]:
+def _held_back(facts: Mapping[str, Any], queue: Queue, used: float, *, follows: bool) -> list[str]:
     """Return a warning if packets wait while the link is idle, as below cake's bandwidth.
 
     A discipline that sends whenever it has packets keeps the link busy for at least as long as
