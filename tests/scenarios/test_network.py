@@ -171,7 +171,6 @@ def test_a_wrong_number_of_a_link_is_refused(word: str, wrong: tuple[object, ...
         ({"name": "a b"}, "a name has 1 to 31 letters"),
         ({"name": "Ä"}, "a name has 1 to 31 letters"),
         ({"name": "a" * 32}, "a name has 1 to 31 letters"),
-        ({"start_ns": []}, "has no flows"),
         ({"start_ns": [-1]}, "a flow starts before the run"),
         ({"rtt_ms": -1.0}, "a round-trip time of -1.0 ms given"),
         ({"rtt_ms": math.nan}, "a round-trip time of nan ms given"),
@@ -203,6 +202,13 @@ def test_a_wrong_source_of_udp_is_refused(words: dict, said: str) -> None:
     cbr = Cbr(**{"rate_bps": 1e6, "size": 1000, **words})
     with pytest.raises(UserError, match=f"u: {said}"):
         udp(settings, random.Random(1), "u", 1, 10.0, cbr)
+
+
+def test_a_group_without_flows_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "star.py"
+    path.write_text(STAR.replace("replace(group, leaves=name)", "replace(group, start_ns=[])"))
+    with pytest.raises(UserError, match="group slow: has no flows"):
+        compose(load(path), Settings(resolve(load(path).params, []), "pfifo", 1, "virtual"))
 
 
 def test_two_groups_of_one_name_are_refused(tmp_path: Path) -> None:

@@ -60,7 +60,6 @@ class Group:
                 not NAME.fullmatch(self.name),
                 "a name has 1 to 31 letters, digits, dots, - and _ without an accent",
             ),
-            (not self.start_ns, "has no flows; leave out a group without flows"),
             (min(self.start_ns, default=0) < 0, "a flow starts before the run"),
             (not 0 <= self.rtt_ms < math.inf, f"a round-trip time of {self.rtt_ms} ms given"),
             (not 0 <= self.access_bps < math.inf, f"access of {self.access_bps} bit/s given"),

@@ -139,6 +139,8 @@ def _check_times(groups: Sequence[Group], settings: Settings) -> None:
     Otherwise the fair shares would count flows that never send, or that always send.
     """
     for group in groups:
+        if not group.start_ns:
+            raise UserError(f"group {group.name}: has no flows; leave out a group without flows")
         first_ns = min(group.start_ns)
         if first_ns >= settings.end_ms * 1e6:
             raise UserError(
