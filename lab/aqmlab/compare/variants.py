@@ -17,7 +17,6 @@ from aqmlab.run.settings import Settings
 
 from .demo_workloads import Workload, fields
 
-
 #: Parameters that are paths.
 FILES = ("trace", "trace_back")
 
