@@ -14,7 +14,7 @@ import aqmlab
 from aqmlab import ROOT
 from aqmlab.exceptions import RunError, UserError
 from labkit import engines, outside, uml
-from labkit.cache import digest, digest_files
+from labkit.cache import built, digest, digest_files
 from labkit.errors import LabError
 from labkit.paths import CACHE
 
@@ -62,6 +62,18 @@ def place(words: Sequence[str], kernel: str, flavour: str, modules: Sequence[Pat
         )
     )
     return RESULTS / key
+
+
+def kept(directory: Path, last: str, program: str, words: Sequence[str]) -> Path:
+    """Return the directory of a result, after one of the commands has made it if it is missing.
+
+    last: the file that the command writes last. If another process is making the result, wait.
+    """
+    return built(
+        directory,
+        lambda out: call(program, words, out),
+        lambda out: (out / last).exists(),
+    )
 
 
 def call(program: str, words: Sequence[str], out: Path) -> None:

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from . import cache
+from aqmlab.run import inputs
+
+from . import arguments, cache
 
 
 @dataclass(frozen=True)
@@ -42,13 +44,13 @@ class Comparison:
 def compare(
     mine: str,
     *,
-    against: Iterable[str] = (),
+    against: str | Iterable[str] = (),
     module: str | Path | None = None,
     name: str = "",
     seeds: int = 3,
-    workloads: Iterable[str] = (),
-    metrics: Iterable[str] = (),
-    **settings: Iterable[object],
+    workloads: str | Iterable[str] = (),
+    metrics: str | Iterable[str] = (),
+    **settings: object,
 ) -> Comparison:
     """Compare a qdisc with others in the workloads of the demo; see docs/your-own.md.
 
@@ -57,21 +59,23 @@ def compare(
     module: a directory with modules to build and load
     workloads: names as `compare --help` lists them; all by default
     metrics: as for `compare --metric`; all metrics of the tables by default
-    settings: values for further placeholders in `mine`, one variant per value
+    settings: values for further placeholders in `mine`, one variant per value; or one value for
+        a parameter of all runs. True and False stand for on and off
 
     Raises UserError for a wrong argument, and RunError if a run fails.
     """
-    words = ["--mine", mine, "--seeds", str(seeds), "--name", name, "--against", ",".join(against)]
-    words += [word for workload in workloads for word in ("--workload", workload)]
-    words += [word for metric in metrics for word in ("--metric", metric)]
-    words += [
-        word
-        for key, values in settings.items()
-        for word in ("--set", f"{key}={','.join(map(str, values))}")
-    ]
-    paths = [Path(module).resolve()] if module else []
+    words = ["--mine", arguments.text("mine", mine), "--name", arguments.text("name", name)]
+    words += ["--seeds", str(arguments.whole("seeds", seeds))]
+    words += ["--against", ",".join(arguments.texts("against", against))]
+    for option, given in (("workload", workloads), ("metric", metrics)):
+        words += [w for one in arguments.texts(option, given) for w in (f"--{option}", one)]
+    read: list[str] = []
+    for key, values in settings.items():
+        chosen = [arguments.setting(key, one) for one in arguments.several(key, values)]
+        words += ["--set", f"{key}={','.join(chosen)}"]
+        read += [inputs.hash_of(Path(one).read_bytes()) for one in chosen if Path(one).is_file()]
+    paths = [Path(arguments.text("module", module)).resolve()] if module else []
     words += [word for path in paths for word in ("--module", str(path))]
-    directory = cache.place(["compare", *words], "", "", paths)
-    if not (directory / "verdicts.csv").exists():
-        cache.call("compare", words, directory)
+    directory = cache.place(["compare", *words, *read], "", "", paths)
+    cache.kept(directory, "verdicts.csv", "compare", words)
     return Comparison(pd.read_csv(directory / "verdicts.csv"), directory)

@@ -18,9 +18,10 @@ from aqmlab.measure import logs
 from aqmlab.qdiscs import names, xstats
 from aqmlab.run import run_directory
 from aqmlab.run.params import resolve
-from aqmlab.run.scenario import find
+from aqmlab.run.scenario import compose, find
+from aqmlab.run.settings import Settings
 
-from . import cache
+from . import arguments, cache
 
 
 @dataclass(frozen=True)
@@ -30,26 +31,39 @@ class Runs:
     name: the qdisc for people
     directories: where the files of each run are, see docs/scenarios.md; do not change them
     Each DataFrame has a column `seed`. Times are seconds of virtual time since the start.
+    Raises UserError without a directory, and `results` if one does not hold a whole run.
     """
 
     name: str
     directories: Sequence[str | Path]
 
     def __post_init__(self) -> None:
-        """Raise UserError if a run would count twice."""
-        seen: set[Path] = set()
-        for directory in self.directories:
-            place = Path(directory).resolve()
-            if place in seen:
+        """Take any iterable of directories. Logs are read later, perhaps from elsewhere.
+
+        Raises UserError without a directory, or if a run would count twice.
+        """
+        given = arguments.texts("directories", self.directories)
+        if not given:
+            raise UserError("directories: needs at least one")
+        places = [Path(one).absolute() for one in given]
+        real = [place.resolve() for place in places]
+        for directory, place in zip(given, real, strict=True):
+            if real.count(place) > 1:
                 raise UserError(
                     f"directories: {directory} is given twice, so its run would count twice"
                 )
-            seen.add(place)
+        object.__setattr__(self, "directories", places)
 
     @functools.cached_property
     def results(self) -> list[dict[str, Any]]:
         """result.json of each run."""
-        return [logs.load_result(Path(directory)) for directory in self.directories]
+        try:
+            return [
+                logs.load_result(Path(directory), logs.RESULT_KEYS)
+                for directory in self.directories
+            ]
+        except logs.BadLog as error:
+            raise UserError(str(error)) from error
 
     def _each(self, read: Callable[[Path, dict[str, Any]], pd.DataFrame]) -> pd.DataFrame:
         frames = []
@@ -159,26 +173,19 @@ class Runs:
         return str(self.summary.to_html())
 
 
-def _text(value: object) -> str:
-    """Return a parameter's value as `run --set` takes it."""
-    return (
-        {True: "on", False: "off"}.get(value, str(value)) if isinstance(value, bool) else str(value)
-    )
-
-
 def run(
-    scenario: str,
+    scenario: str | Path,
     qdisc: str = "pfifo limit 200",
     *,
     seeds: int | Iterable[int] = 1,
     module: str | Path | Iterable[str | Path] = (),
-    kernel: str = "",
+    kernel: str | Path = "",
     flavour: str = "",
     name: str = "",
     jobs: int | None = None,
     tcp_state: bool = False,
     sojourn: bool = False,
-    **settings: int | float | str | bool,
+    **settings: int | float | str | Path | bool,
 ) -> Runs:
     """Run a scenario in the lab, in virtual time, and return its runs.
 
@@ -196,15 +203,20 @@ def run(
     A run that was made before, from the same sources, is not made again.
     Raises UserError for a wrong argument, and RunError if a run fails.
     """
-    words = [word for key, value in settings.items() for word in ("--set", f"{key}={_text(value)}")]
-    found = find(scenario)
-    resolve(found.params, words[1::2])
+    numbers = arguments.seeds(seeds)
+    at_once = (os.cpu_count() or 1) if jobs is None else arguments.whole("jobs", jobs)
+    if at_once < 1:
+        raise UserError(f"jobs: {at_once} given, needs 1 or more")
+    scenario, qdisc = arguments.text("scenario", scenario), arguments.text("qdisc", qdisc)
+    kernel = arguments.text("kernel", kernel)
+    given = [f"{key}={arguments.setting(key, value)}" for key, value in settings.items()]
     if not qdisc.split():
         raise UserError("qdisc: needs a kind, as in 'pfifo limit 200'")
-    paths = [
-        Path(path).resolve() for path in ([module] if isinstance(module, str | Path) else module)
-    ]
-    words = [scenario, "--qdisc", qdisc, *words]
+    found = find(scenario)
+    recipe, _ = compose(found, Settings(resolve(found.params, given), qdisc, numbers[0], "virtual"))
+    read = [found.file_hash, *recipe.traces.values()]
+    paths = [Path(path).resolve() for path in arguments.texts("module", module)]
+    words = [scenario, "--qdisc", qdisc, *(word for one in given for word in ("--set", one))]
     for option, value in (
         ("--kernel", kernel),
         ("--flavour", flavour),
@@ -213,21 +225,12 @@ def run(
         words += [option, value] if value else []
     words += ["--tcp-state"] if tcp_state else []
     words += ["--sojourn"] if sojourn else []
-    numbers = [*range(1, seeds + 1)] if isinstance(seeds, int) else [*seeds]
-    if not numbers:
-        raise UserError("seeds: needs at least one")
-    if repeated := [seed for seed in numbers if numbers.count(seed) > 1]:
-        raise UserError(f"seeds: {repeated[0]} given twice, needs each once")
-    if jobs is not None and jobs < 1:
-        raise UserError(f"jobs: {jobs} given, needs 1 or more")
 
     def run_of(seed: int) -> Path:
         asked = [*words, "--seed", str(seed)]
-        directory = cache.place([*asked, found.file_hash], kernel, flavour, paths)
-        if not run_directory.is_complete(directory):
-            cache.call("run", asked, directory)
-        return directory
+        directory = cache.place([*asked, *read], kernel, flavour, paths)
+        return cache.kept(directory, run_directory.RESULT, "run", asked)
 
     first = run_of(numbers[0])  # it builds what all need
-    with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
+    with ThreadPoolExecutor(at_once) as pool:
         return Runs(name or qdisc, [first, *pool.map(run_of, numbers[1:])])

@@ -36,9 +36,10 @@ def is_tree(name: str) -> bool:
 
 
 def named(text: str) -> str:
-    """Return the kernel that a user means: the absolute path of a tree, or a version."""
+    """Return the kernel that a user means: the absolute path of a tree or a file, or a version."""
     path = Path(text)
-    if text and (is_tree(text) or text in {".", ".."} or (path / "Kbuild").is_file()):
+    tree = text and (is_tree(text) or text in {".", ".."} or (path / "Kbuild").is_file())
+    if tree or ("/" in text and path.exists()):
         return str(path.resolve())
     return text
 

@@ -28,6 +28,7 @@ PARAMS = (
         "flows",
         "FLOWS@FROM-TO,...: start FLOWS flows at seeded random times between FROM and TO, s; "
         "FLOWS@FROM-TO/END: and stop them at END",
+        may_be_empty=True,
     ),
     Param("back", "", "flows", "the same in the other direction, through an equal bottleneck"),
     Param(

@@ -32,6 +32,7 @@ from aqmlab.report.load_runs import Run, Section
 from aqmlab.run.params import resolve
 from aqmlab.run.scenario import compose, find
 from aqmlab.run.settings import Settings
+from labkit import trees
 from labkit.request import Request, Result
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -427,6 +428,21 @@ def test_a_copy_of_pfifo_in_a_module_is_not_distinguishable_from_pfifo(
     assert {row["verdict"] for row in rows} == {"not distinguishable"}
     assert all(row["mean"] == row["other_mean"] for row in rows)
     assert len(rows) == 5
+
+
+def test_paths_in_options_count_from_the_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each run has another directory than the command, and did not find the file."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("up", "bzImage"):
+        Path(name).write_text("1\n2\n")
+    changed = variants.for_all(SMALL, variants.split("pfifo", ["trace_back=up"])[2], ())
+    assert changed.settings["trace_back"] == str(tmp_path / "up")
+    assert trees.named("./bzImage") == str(tmp_path / "bzImage")
+    assert trees.named("6.12") == "6.12"
+    with pytest.raises(UserError, match="--set cc: given twice, write cc=reno,bbr"):
+        variants.choices(["cc=reno", "cc=bbr"])
 
 
 def test_values_of_a_parameter_are_compared_with_the_first(

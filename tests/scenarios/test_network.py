@@ -5,25 +5,32 @@ from __future__ import annotations
 
 import csv
 import json
+import math
+import random
 import subprocess
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from aqmlab.exceptions import UserError
 from aqmlab.run import programs
 from aqmlab.run.fair_shares import facts
+from aqmlab.run.flows import Cbr, udp
 from aqmlab.run.group import Group
 from aqmlab.run.layout import lay_out
 from aqmlab.run.network import Network
 from aqmlab.run.objects import Interface
 from aqmlab.run.params import resolve
-from aqmlab.run.scenario import compose, load
+from aqmlab.run.scenario import compose, find, load
 from aqmlab.run.settings import Settings
+from aqmlab.run.trace import constant
 from tests.scenarios.shortrun import SMALL, result, run
 
 ROOT = Path(__file__).resolve().parents[2]
+
+NO_TRACE = constant(1e6)
 
 #: A hub sends to two leaves, at 10 and at 20 Mb/s.
 STAR = """
@@ -111,6 +118,13 @@ def test_a_shaper_is_in_its_node_unless_other_packets_pass_there() -> None:
             ("a", "b"),
             "qdisc_back needs a rate_back",
         ),
+        ([], ("a", "b"), "network: has no link"),
+        (
+            [("a", "b", {"rate": 1, "measured": True}), ("b", "c", {"rate": 1, "measured": True})],
+            ("a", "b"),
+            "measured=True is for one link",
+        ),
+        ([("a", "b", {"rate": 1, "trace": NO_TRACE})], ("a", "b"), "trace has the rate"),
     ],
 )
 def test_a_wrong_network_is_refused(links: list, way: tuple[str, str], said: str) -> None:
@@ -122,6 +136,87 @@ def test_a_wrong_network_is_refused(links: list, way: tuple[str, str], said: str
 
     with pytest.raises(UserError, match=said):
         measured()
+
+
+@pytest.mark.parametrize(
+    ("word", "wrong"),
+    [
+        ("rate", (-10, math.nan, math.inf, 1e9, "10", True)),
+        ("rate_back", (-1, math.nan)),
+        ("delay", (-5, math.nan, 1e7, "5ms")),
+        ("delay_back", (-1,)),
+        ("jitter", (-5, math.inf)),
+        ("loss", (-1, 101, math.nan)),
+        ("loss_burst", (-1, math.nan)),
+        ("aggregate", (0, 2.5, 10**12, "4")),
+        ("qdisc", ("", 5)),
+        ("qdisc_back", (" ",)),
+        ("trace", (5,)),
+        ("both", ("no",)),
+        ("measured", (1,)),
+    ],
+)
+def test_a_wrong_number_of_a_link_is_refused(word: str, wrong: tuple[object, ...]) -> None:
+    """tc would refuse some in the guest, take others as 0, or run with a negative rate."""
+    for value in wrong:
+        with pytest.raises(UserError, match=f"network: link a to b: {word}: .* given, needs"):
+            Network().link("a", "b", **{"rate": 1, "rate_back": 1, "loss": 1, word: value})
+    for value in (0.05, 20, np.float64(3), np.int64(4)):
+        Network().link("a", "b", rate=value, delay=value, aggregate=np.int64(4))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"name": "a b"}, "a name has 1 to 31 letters"),
+        ({"name": "Ä"}, "a name has 1 to 31 letters"),
+        ({"name": "a" * 32}, "a name has 1 to 31 letters"),
+        ({"start_ns": [-1]}, "a flow starts before the run"),
+        ({"rtt_ms": -1.0}, "a round-trip time of -1.0 ms given"),
+        ({"rtt_ms": math.nan}, "a round-trip time of nan ms given"),
+        ({"access_bps": math.inf}, "access of inf bit/s given"),
+        ({"demand_bps": 0.0}, "a demand of 0.0 bit/s given"),
+        ({"payload": -0.2}, "-0.2 of a packet is payload"),
+        ({"to_s": 0.0}, "from_s: None and to_s: 0.0 given"),
+        ({"from_s": 20.0, "to_s": 15.0}, "from_s: 20.0 and to_s: 15.0 given"),
+    ],
+)
+def test_a_wrong_group_is_refused(words: dict, said: str) -> None:
+    right = {"name": "a", "start_ns": [0], "rtt_ms": 1.0, "access_bps": 0.0}
+    with pytest.raises(UserError, match=f"group .*: {said}"):
+        Group(**{"congestion_control": "reno", **right, **words})
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"size": 43}, "packets of 43 bytes given, needs 44 or more"),
+        ({"rate_bps": 0.0}, "0.0 bit/s given, needs more than 0"),
+        ({"dscp": 99}, "DSCP 99 given, allowed: 0 to 63"),
+        ({"jitter": 3.0}, "jitter of 3.0 gaps given, allowed: 0 to 1"),
+        ({"ecn": "ce"}, "ecn ce given, allowed: off, ect1, ect0"),
+    ],
+)
+def test_a_wrong_source_of_udp_is_refused(words: dict, said: str) -> None:
+    settings = Settings(resolve(find("dumbbell").params, []), "pfifo", 1, "virtual")
+    cbr = Cbr(**{"rate_bps": 1e6, "size": 1000, **words})
+    with pytest.raises(UserError, match=f"u: {said}"):
+        udp(settings, random.Random(1), "u", 1, 10.0, cbr)
+
+
+def test_a_group_without_flows_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "star.py"
+    path.write_text(STAR.replace("replace(group, leaves=name)", "replace(group, start_ns=[])"))
+    with pytest.raises(UserError, match="group slow: has no flows"):
+        compose(load(path), Settings(resolve(load(path).params, []), "pfifo", 1, "virtual"))
+
+
+def test_two_groups_of_one_name_are_refused(tmp_path: Path) -> None:
+    """A group named probe was taken together with the probe."""
+    path = tmp_path / "star.py"
+    path.write_text(STAR.replace('("quick", 20.0)', '("slow", 20.0)'))
+    with pytest.raises(UserError, match="group slow: there are two of this name"):
+        compose(load(path), Settings(resolve(load(path).params, []), "pfifo", 1, "virtual"))
 
 
 def test_fair_shares_of_links_with_different_rates() -> None:

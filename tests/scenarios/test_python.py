@@ -5,11 +5,16 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
+import shutil
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import jupytext
+import numpy as np
 import pandas as pd
 import pytest
 from nbclient import NotebookClient
@@ -85,6 +90,95 @@ def test_a_run_does_not_count_twice() -> None:
         aqm.Runs("twice", [Path("out/a"), "out/c", "out/b/../a"])
 
 
+def test_runs_take_any_iterable_and_stay_where_they_are(
+    runs: aqm.Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved = shutil.copytree(runs.directories[0], tmp_path / "später gelesen" / "run")
+    monkeypatch.chdir(moved.parent)
+    one, generated = aqm.Runs("one", "run"), aqm.Runs("generated", (d for d in [Path("run")]))
+    monkeypatch.chdir("/")
+    for found in (one, generated, pickle.loads(pickle.dumps(one))):
+        assert list(found.summary["seed"]) == [3]
+        pd.testing.assert_frame_equal(found.flows, runs.flows[runs.flows["seed"] == 3])
+
+
+@pytest.fixture
+def called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Replace the commands by a stand-in that takes a moment. Return the words of its calls."""
+    words_of: list[list[str]] = []
+
+    def call(program: str, words: list[str], out: Path) -> None:
+        words_of.append([program, *words])
+        time.sleep(0.2)
+        out.mkdir(parents=True)
+        for name in ("result.json", "verdicts.csv"):
+            (out / name).write_text("mine,other,verdict\n")
+
+    monkeypatch.setattr(cache, "call", call)
+    monkeypatch.setattr(cache, "RESULTS", tmp_path / "results")
+    return words_of
+
+
+def test_numbers_of_numpy_and_paths_are_arguments(called: list[list[str]], tmp_path: Path) -> None:
+    scenario = tmp_path / "Straße 1.py"
+    scenario.write_text((TOP / "netns-scenarios/scenarios/dumbbell.py").read_text())
+    found = aqm.run(
+        scenario,
+        seeds=np.array([4, 5]),
+        flows=np.int64(3),
+        rate=np.float64(20),
+        probe=np.True_,
+        jobs=np.int32(1),
+    )
+    settings = "--set flows=3 --set rate=20.0 --set probe=on"
+    asked = ["run", str(scenario), "--qdisc", "pfifo limit 200", *settings.split(), "--seed"]
+    assert called == [[*asked, "4"], [*asked, "5"]]
+    assert len(found.directories) == 2
+
+
+def test_one_value_of_a_comparison_needs_no_list(called: list[list[str]]) -> None:
+    aqm.compare(
+        "pfifo limit {n}",
+        against="fq_codel",
+        workloads="step-load",
+        metrics="jain",
+        seeds=np.int64(2),
+        n="100",
+        probe=[True, False],
+        duration=np.int64(3),
+    )
+    for words in (
+        "--against fq_codel",
+        "--workload step-load",
+        "--metric jain",
+        "--seeds 2",
+        "--set n=100",
+        "--set probe=on,off",
+        "--set duration=3",
+    ):
+        assert words in " ".join(called[0])
+
+
+def test_another_content_of_a_trace_is_another_result(
+    called: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    trace = Path("down")
+    for number, content in enumerate(("1\n2\n", "1\n5\n"), start=1):
+        trace.write_text(content)
+        for _ in range(2):
+            aqm.run("dumbbell", trace=trace)
+            aqm.compare("pfifo", trace_back=trace)
+        assert len(called) == 2 * number
+
+
+def test_a_second_caller_waits_for_a_run_that_goes_on(called: list[list[str]]) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(lambda _: aqm.run("dumbbell"), range(2))
+    assert len(called) == 1
+    assert first.directories == second.directories
+
+
 def test_a_result_is_kept_until_a_source_changes(
     runs: aqm.Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,11 +216,33 @@ def test_a_mistake_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
         ("needs at least one", {"seeds": 0}),
         ("no kernel", {"kernel": "9"}),
         ("no such directory", {"module": "/nonexistent"}),
-        ("seeds: 2 given twice", {"seeds": (1, 2, 2)}),
+        ("seeds: '12' given, needs a whole number", {"seeds": "12"}),
+        ("seeds: 2.0 given, needs a whole number", {"seeds": 2.0}),
+        ("seeds: True given, needs a whole number", {"seeds": True}),
+        ("seeds: 3 given twice", {"seeds": [3, 3]}),
+        ("qdisc: None given, needs a text", {"qdisc": None}),
+        ("scenario: None given, needs a text", {"scenario": None}),
+        ("kernel: 6 given, needs a text", {"kernel": 6}),
+        (r"rate: \[10, 20\] given, needs a number", {"rate": [10, 20]}),
         ("jobs: 0 given, needs 1 or more", {"jobs": 0}),
+        ("module: None given; leave it out", {"module": None}),
+        ("seeds: 2 given twice", {"seeds": (1, 2, 2)}),
     ):
         with pytest.raises(aqm.UserError, match=said):
             aqm.run(**{"scenario": "dumbbell", **arguments})
+    for said, arguments in (
+        ("seeds: 2.5 given, needs a whole number", {"seeds": 2.5}),
+        ("mine: None given, needs a text", {"mine": None}),
+        ("against: 3 given, needs a text", {"against": [3]}),
+    ):
+        with pytest.raises(aqm.UserError, match=said):
+            aqm.compare(**{"mine": "pfifo", **arguments})
+    for said, directories in (
+        ("needs at least one", []),
+        ("result.json is missing", "/nonexistent"),
+    ):
+        with pytest.raises(aqm.UserError, match=said):
+            _ = aqm.Runs("none", directories).results
     with pytest.raises(aqm.UserError, match="no picture"):
         aqm.plot(what="queues")
 

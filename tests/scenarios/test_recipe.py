@@ -334,6 +334,16 @@ def test_nan_is_refused() -> None:
         Param("p", 0.5, "", "", 0.0, 1.0).parse("nan")
 
 
+@pytest.mark.parametrize(
+    ("scenario", "setting"), [("dumbbell", "cc="), ("dumbbell", "cc= "), ("bully", "bully=")]
+)
+def test_an_empty_name_is_refused(scenario: str, setting: str) -> None:
+    """As from an unset variable of a shell: the kernel's default would run instead."""
+    with pytest.raises(UserError, match="nothing given, the default is"):
+        resolve(find(scenario).params, [setting])
+    assert resolve(find("arrivals").params, ["forward=", "back=2@0-1"])["forward"] == ""
+
+
 def tc_wlog(burst: int, min_packets: int) -> int:
     """Return W as tc derives it, by equation 2 of Floyd and Jacobson."""
     for w in range(1, 32):

@@ -69,11 +69,30 @@ def test_capacity_is_the_integral_of_the_trace(
         ("time_s,rate_mbps\n0,-1\n1,1\n", 'line 2: "0,-1" needs 2 numbers of 0 or more'),
         ("time_s,rate_mbps\n0,1\n0,1\n", "line 2: the line after it has no later time"),
         ("time_s,rate_mbps\n0,0\n9,1\n", "carries less than a packet"),
+        ("time_s,rate_mbps\n0,1\n5000,1\n", "line 2: more than 4 GB or 4294 s"),
+        ("1\n5000000\n", "line 2: more than 4 GB or 4294 s"),
+        ("time_s,rate_mbps,delay_ms\n0,1,5000000\n1,1,1\n", "line 2: .* a delay above 4000 s"),
     ],
 )
 def test_a_wrong_trace_is_refused(text: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=said):
         trace.read(written(tmp_path, text))
+
+
+@pytest.mark.parametrize("name", ["trace", "trace_back"])
+def test_a_measured_time_without_capacity_is_refused(name: str, tmp_path: Path) -> None:
+    """Without a rate, a link would have no limit."""
+    path = written(tmp_path, "time_s,rate_mbps\n0,10\n1,0\n10,10\n")
+    asked = resolve(find("dumbbell").params, [f"{name}={path}", "warmup=1", "duration=2"])
+    with pytest.raises(UserError, match="carries nothing from 1 to 3 s, which is measured"):
+        compose(find("dumbbell"), Settings(asked, "pfifo", 1, "virtual"))
+
+
+def test_a_trace_is_read_as_other_programs_save_it(tmp_path: Path) -> None:
+    """Spreadsheets write a mark of the byte order, carriage returns, and perhaps blanks."""
+    plain = trace.read(written(tmp_path, CSV)).pieces
+    assert trace.read(written(tmp_path, "\ufeff" + CSV.replace("\n", "\r\n"))).pieces == plain
+    assert trace.read(written(tmp_path, CSV.replace(",", ", "))).pieces == plain
 
 
 @pytest.mark.parametrize(("text", "expected"), [(MAHIMAHI, mahimahi_bytes), (CSV, csv_bytes)])
@@ -153,7 +172,7 @@ def test_delay_follows_the_trace_and_packets_keep_their_order(tmp_path: Path) ->
 
 def test_a_scenario_gives_a_link_its_trace(tmp_path: Path) -> None:
     network = Network()
-    network.link("a", "b", rate=50, trace=written(tmp_path, CSV))
+    network.link("a", "b", trace=written(tmp_path, CSV))
     network.average(0, 0.25)
     assert network.links[network.measured].there.rate_bps == pytest.approx(150_000 * 8 / 0.25)
     scenario = find("parking-lot")

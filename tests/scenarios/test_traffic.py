@@ -17,7 +17,7 @@ from aqmlab.measure.metrics import phases, summarize
 from aqmlab.run.execute import Cost
 from aqmlab.run.fair_shares import facts, max_min
 from aqmlab.run.group import Group
-from tests.scenarios import handmade
+from tests.scenarios import handmade, shortrun
 
 # A UDP flow (2) that sends from 2 s on, and a web flow (3), in addition to handmade's TCP flows.
 DATAGRAMS = ((0.0, 9, 50, 0), (2.0, 2, 10, 8), (2.5, 2, 10, 7), (3.0, 2, 10, 0))
@@ -292,3 +292,34 @@ def test_shares_over_several_bottlenecks() -> None:
     assert max_min(10.0, [(0, math.inf), (2, math.inf), (0, math.inf)], ways) == pytest.approx(
         [0.0, 5.0, 0.0]
     )
+
+
+@pytest.mark.parametrize(
+    ("scenario", "settings"),
+    [
+        # The link is dead when the run ends, and its queue is full.
+        ("udp-blast", ["flows=0", "udp_rate=5", "trace={trace}", "duration=4"]),
+        # Half of the round trip is on the way to the bottleneck.
+        ("udp-blast", ["flows=0", "udp_rate=0.001", "rtt=10000", "duration=20"]),
+        # TCP's packets are before the datagrams of a FIFO that never drops.
+        ("dumbbell", ["flows=5", "rate=1", "access=0", "probe=on", "probe_gap=2000", "duration=9"]),
+    ],
+)
+def test_a_datagram_on_its_way_at_the_end_is_not_lost(
+    scenario: str, settings: list[str], tmp_path: Path
+) -> None:
+    trace = tmp_path / "trace"
+    trace.write_text("time_s,rate_mbps\n0,20\n3,0\n8,20\n9,20\n")
+    words = [
+        word
+        for setting in ["warmup=0", "tcp_profile=today", *settings]
+        for word in ("--set", setting.format(trace=trace))
+    ]
+    qdisc = "pfifo limit 200" if "flows=0" in settings else "pfifo limit 5000"
+    got = shortrun.result(tmp_path / "out", "--qdisc", qdisc, scenario=(scenario, *words))
+    table = np.loadtxt(tmp_path / "out" / "datagrams.csv", delimiter=",", skiprows=1)
+    sent, received = table[:, 2].sum(), table[:, 3].sum()
+    (hop,) = got["hops"].values()
+    assert sent - received == hop["lost"]
+    group = got["groups"]["probe" if scenario == "dumbbell" else "udp"]
+    assert group["loss"] == pytest.approx(hop["lost"] / sent)

@@ -232,8 +232,9 @@ def test_each_direction_follows_its_own_trace(
     rates_bps = {"rtr b0": 2 * FRAME * 8000, "far d0": FRAME * 2000}
     carried_bps = {name: hop["bytes"] * 8 / 5 for name, hop in got["hops"].items()}
     assert carried_bps.keys() == rates_bps.keys()
-    # The queue empties after the end, before the counters are read.
-    assert all(carried_bps[name] < 1.03 * rates_bps[name] for name in rates_bps), carried_bps
+    # The queue of 60 packets empties after the end, before the counters are read.
+    after_bps = 61 * FRAME * 8 / 5
+    assert all(carried_bps[name] < rates_bps[name] + after_bps for name in rates_bps), carried_bps
     assert carried_bps[busy] > 0.95 * rates_bps[busy]
     traces = json.loads((tmp_path / "out" / "run.json").read_text())["trace"]
     assert sorted(Path(path).name for path in traces) == ["down", "up"]
@@ -256,7 +257,7 @@ def test_a_link_over_the_air_has_its_losses_both_ways() -> None:
         ({"rate": 1, "loss": 1, "loss_back": 0, "loss_burst_back": 2}, "loss_burst needs a loss"),
         ({"aggregate": 8}, "aggregate needs a rate"),
         ({"rate": 1, "aggregate_back": 8}, "aggregate needs a rate"),
-        ({"rate": 1, "aggregate": 0}, "aggregate: 0 given, needs 1 or more packets"),
+        ({"rate": 1, "aggregate": 0}, "aggregate: 0 given, needs 1 to 65535 packets"),
         ({"rate": 1, "rate_back": 1, "trace_back": "TRACE"}, "leave out rate_back"),
         ({"rate": 1, "both": True, "trace_back": "TRACE"}, "both=True gives b to a the same rate"),
     ],

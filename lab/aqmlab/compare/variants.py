@@ -17,6 +17,9 @@ from aqmlab.run.settings import Settings
 
 from .demo_workloads import Workload, fields
 
+#: Parameters that are paths.
+FILES = ("trace", "trace_back")
+
 
 def placeholders(template: str) -> list[str]:
     """Return the names in braces. Raises UserError if the braces do not match."""
@@ -38,7 +41,9 @@ def choices(settings: Sequence[str]) -> dict[str, list[str]]:
                 f'--set "{setting}": {key} is set before; give all values once: '
                 f"{key}={','.join(found[key])},{listed}"
             )
-        found[key] = listed.split(",")
+        values = listed.split(",")
+        # A run has another directory than the command.
+        found[key] = [str(Path(one).absolute()) for one in values] if key in FILES else values
     return found
 
 

@@ -24,15 +24,21 @@ ADVICE = (
 
 
 def warnings(
-    facts: Mapping[str, Any], queue: Queue, used: float, *, packet: int | None
+    facts: Mapping[str, Any],
+    queue: Queue,
+    used: float,
+    *,
+    packet: int | None,
+    follows: bool = False,
 ) -> list[str]:
     """Return a sentence if something other than the link's rate limits the traffic.
 
     used: utilization of the measured time
     packet: bytes of the largest packet, or None if the rate of the link is not exact
+    follows: whether the rate follows a trace, which may stop the link
     """
     return (
-        _held_back(facts, queue, used)
+        _held_back(facts, queue, used, follows=follows)
         or (_slowed(facts, queue, packet) if packet else [])
         or _no_bottleneck(facts)
     )
@@ -61,7 +67,7 @@ def _slowed(facts: Mapping[str, Any], queue: Queue, packet: int) -> list[str]:
     ]
 
 
-def _held_back(facts: Mapping[str, Any], queue: Queue, used: float) -> list[str]:
+def _held_back(facts: Mapping[str, Any], queue: Queue, used: float, *, follows: bool) -> list[str]:
     """Return a warning if packets wait while the link is idle, as below cake's bandwidth.
 
     A discipline that sends whenever it has packets keeps the link busy for at least as long as
@@ -71,6 +77,12 @@ def _held_back(facts: Mapping[str, Any], queue: Queue, used: float) -> list[str]
     waiting = float(np.mean(queue["packets"][first : last + 1] > 0))
     if used > IDLE * waiting or waiting < 1 - IDLE:
         return []
+    if follows:
+        return [
+            f"packets wait for {100 * waiting:.0f} % of the time, and the link is used for "
+            f"{100 * used:.1f} % of its mean rate, so the trace stops the link meanwhile, or the "
+            f"discipline holds packets back: {ADVICE.replace('rate', 'mean rate')}"
+        ]
     return [
         f"packets wait for {100 * waiting:.0f} % of the time, and the link is used for "
         f"{100 * used:.1f} %, so the discipline holds packets back: {ADVICE}"

@@ -23,6 +23,7 @@ from . import (
     link_use,
     logs,
     loss_patterns,
+    on_the_way,
     programs,
     sojourn,
     video,
@@ -112,8 +113,13 @@ def compute(directory: Path, cost: Cost) -> dict[str, Any]:
             *ecn.classic_dctcp(recipe, read.run["qdisc"], parameters.get("change", "")),
             *bulk_flows.warnings(read.run["facts"], read.ends, summary["goodput_bps"]),
             *link_use.warnings(
-                read.run["facts"], read.queue, summary["utilization"], packet=_largest(read, recipe)
+                read.run["facts"],
+                read.queue,
+                summary["utilization"],
+                packet=_largest(read, recipe),
+                follows=bool(recipe.get("starts")),
             ),
+            *on_the_way.warnings(read.ends, groups, hops, guest["counters"]),
             *_userspace(guest),
         ],
         # Retransmission timeouts of all TCP connections over the whole run.

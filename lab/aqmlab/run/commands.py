@@ -146,6 +146,8 @@ class Commands:
         }
         if self.recipe["tcp_state"]:
             options["--tcp"] = self.path(run_directory.TCP)
+        if self.recipe.get("quiet_ms"):
+            options["--quiet-ms"] = str(self.recipe["quiet_ms"])
         words = [word for option in options.items() for word in option]
         return Step("flowgen", [self.tool("flowgen"), *words], wait=False)
 

@@ -14,6 +14,7 @@ from .packets import ETHERNET_HEADER, IP_HEADER
 from .settings import Settings
 
 UDP_HEADER = 8  # bytes
+DATAGRAM_HEADER = 16  # bytes of payload that flowgen needs
 #: The two bits of the IP header: without ECN, ECT(0), ECT(1).
 ECN = {"off": 0, "ect1": 1, "ect0": 2}
 DELAYS_PER_S = 200  # logged of each flow, at most
@@ -139,6 +140,16 @@ def udp(
         raise UserError(
             f"{name}: packets of {cbr.size} bytes are larger than mtu, {settings.count('mtu')}"
         )
+    least = IP_HEADER[settings.ip] + UDP_HEADER + DATAGRAM_HEADER
+    for wrong, why in (
+        (cbr.size < least, f"packets of {cbr.size} bytes given, needs {least} or more"),
+        (not 0 < cbr.rate_bps < math.inf, f"{cbr.rate_bps} bit/s given, needs more than 0"),
+        (not 0 <= cbr.jitter <= 1, f"jitter of {cbr.jitter} gaps given, allowed: 0 to 1"),
+        (not 0 <= cbr.dscp <= 63, f"DSCP {cbr.dscp} given, allowed: 0 to 63"),
+        (cbr.ecn not in ECN, f"ecn {cbr.ecn} given, allowed: {', '.join(ECN)}"),
+    ):
+        if wrong:
+            raise UserError(f"{name}: {why}")
     gap_ns = cbr.gap_ns
     start_ns = round((cbr.start_s or 0) * 1e9)
     payload_bytes = cbr.size - IP_HEADER[settings.ip] - UDP_HEADER

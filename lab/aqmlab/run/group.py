@@ -4,8 +4,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+from aqmlab.exceptions import UserError
+
+#: A word of flowgen's flow file, and part of the name of a namespace.
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,30}")
 
 
 @dataclass(frozen=True)
@@ -25,6 +31,7 @@ class Group:
     elastic: see fair_shares.GroupFacts; None: if it crosses the link that is measured
     from_s, to_s: see fair_shares.GroupFacts
     settled_s: end of the phase that begins with its start; None if no phase ends
+    Raises UserError if its name or a number of it is wrong.
     """
 
     name: str
@@ -45,3 +52,23 @@ class Group:
     from_s: float | None = None
     to_s: float | None = None
     settled_s: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check what a scenario gives."""
+        for wrong, why in (
+            (
+                not NAME.fullmatch(self.name),
+                "a name has 1 to 31 letters, digits, dots, - and _ without an accent",
+            ),
+            (min(self.start_ns, default=0) < 0, "a flow starts before the run"),
+            (not 0 <= self.rtt_ms < math.inf, f"a round-trip time of {self.rtt_ms} ms given"),
+            (not 0 <= self.access_bps < math.inf, f"access of {self.access_bps} bit/s given"),
+            (not self.demand_bps > 0, f"a demand of {self.demand_bps} bit/s given"),
+            (not 0 < self.payload <= 1, f"{self.payload} of a packet is payload"),
+            (
+                self.to_s is not None and self.to_s <= (self.from_s or 0),
+                f"from_s: {self.from_s} and to_s: {self.to_s} given, needs from_s < to_s",
+            ),
+        ):
+            if wrong:
+                raise UserError(f"group {self.name}: {why}")

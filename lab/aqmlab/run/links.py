@@ -3,11 +3,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
 
 from aqmlab.exceptions import UserError
 
 from .trace import Trace
+
+#: What a link takes: least, most, and the unit.
+NUMBERS = {
+    "rate": (0, 100e3, "Mb/s"),
+    "delay": (0, 10e3, "ms"),
+    "jitter": (0, 10e3, "ms"),
+    "loss": (0, 100, "%"),
+    "loss_burst": (0, 1e6, "packets"),
+    "aggregate": (1, 65535, "packets"),
+}
 
 
 @dataclass(frozen=True)
@@ -36,8 +48,44 @@ class Direction:
         return bool(self.delay_ms or self.jitter_ms or self.loss)
 
     def averaged(self, from_s: float, to_s: float) -> Direction:
-        """Return the same with a trace's mean rate between two times."""
-        return replace(self, rate_bps=self.trace.mean_bps(from_s, to_s)) if self.trace else self
+        """Return the same with a trace's mean rate between two times.
+
+        Raises UserError if the trace carries nothing between them.
+        """
+        if not self.trace:
+            return self
+        if not (rate_bps := self.trace.mean_bps(from_s, to_s)):
+            raise UserError(
+                f"trace {self.trace.path or 'of a link'}: carries nothing from {from_s:g} to "
+                f"{to_s:g} s, which is measured: set warmup and duration"
+            )
+        return replace(self, rate_bps=rate_bps)
+
+
+def check(given: Mapping[str, object]) -> None:
+    """Raise UserError for a wrong value of a link.
+
+    given: all arguments by name; a name that ends with _back is of the way back; None: not given
+    """
+    for name, value in given.items():
+        of = name.removesuffix("_back")
+        if value is None:
+            continue
+        if of in NUMBERS:
+            least, most, unit = NUMBERS[of]
+            kind = Integral if of == "aggregate" else Real
+            number = isinstance(value, kind) and not isinstance(value, bool)
+            if not number or not least <= float(value) <= most:  # type: ignore[arg-type]
+                raise UserError(f"{name}: {value!r} given, needs {least:g} to {most:g} {unit}")
+        elif of in ("both", "measured") and not isinstance(value, bool):
+            raise UserError(f"{name}: {value!r} given, needs True or False")
+        elif of == "trace" and not isinstance(value, str | Trace):
+            raise UserError(f"{name}: {value!r} given, needs the path of a file, as a text")
+        elif of == "qdisc" and not (isinstance(value, str) and value.split()):
+            raise UserError(
+                f"{name}: {value!r} given, needs a qdisc, as in 'pfifo limit 100'; leave it out "
+                "for the qdisc of the run"
+            )
 
 
 def two_states(share: float, length: float) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from aqmlab.exceptions import UserError, unknown
 
-from .links import Direction, Link
+from .links import Direction, Link, check
 from .trace import Trace, read
 
 
@@ -80,12 +80,17 @@ class Network:
         measured: the queue for this link is the one that the result is about; by default that of
             the first link with a rate and the qdisc that the run studies
         """
+        given = dict(locals())
         self._check(near, far)
+        try:
+            check(given)
+        except UserError as error:
+            raise UserError(f"network: link {near} to {far}: {error}") from error
         there = _following(
             Direction(rate * 1e6, qdisc, delay, jitter, loss, None, loss_burst, aggregate), trace
         )
         back = there if both else replace(there, rate_bps=(rate_back or 0) * 1e6, trace=None)
-        given = {
+        of_back = {
             "qdisc": qdisc_back,
             "delay_ms": delay_back,
             "jitter_ms": jitter_back,
@@ -93,7 +98,9 @@ class Network:
             "loss_burst": loss_burst_back,
             "aggregate": aggregate_back,
         }
-        changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+        changes: dict[str, Any] = {
+            key: value for key, value in of_back.items() if value is not None
+        }
         back = _following(replace(back, **changes), trace_back)
         for wrong, why in (
             (
@@ -101,9 +108,14 @@ class Network:
                 f"both=True gives {far} to {near} the same rate and qdisc; leave it out beside "
                 "rate_back, trace_back and qdisc_back",
             ),
+            (trace and rate, "trace has the rate; leave out rate"),
             (
                 trace_back and rate_back is not None,
                 "trace_back has the rate of the way back; leave out rate_back",
+            ),
+            (
+                measured and self.chosen is not None,
+                "measured=True is for one link, and another one has it",
             ),
             (
                 qdisc_back is not None and not back.rate_bps,
@@ -214,6 +226,8 @@ class Network:
         enters, leaves: "" stands for the first node, and for the last
         Raises UserError if a node or a path does not exist.
         """
+        if not self.links:
+            raise UserError("network: has no link")
         begin, end = enters or self.nodes[0], leaves or self.nodes[-1]
         for node in (begin, end):
             if node not in self.nodes:
@@ -270,7 +284,7 @@ def one_bottleneck(
     network.link(
         "rtr",
         "dst",
-        rate=rate_bps / 1e6,
+        rate=0.0 if trace else rate_bps / 1e6,
         both=both and not rate_back_bps and not trace_back,
         trace=trace,
         rate_back=None if trace_back else rate_back_bps / 1e6 or None,

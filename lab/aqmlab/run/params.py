@@ -17,6 +17,7 @@ class Param:
 
     low, high: range of a number, inclusive
     choices: allowed texts; empty: any text
+    may_be_empty: whether an empty text has a meaning, although the default is another one
     needs: other parameters, and the values of them with which this one has an effect
     of: the number of what it describes; if that is 0, it must be given, so that nobody forgets it
     instead_of: other parameters, which have no effect if this one is given
@@ -30,6 +31,7 @@ class Param:
     low: float = 0.0
     high: float = 0.0
     choices: tuple[str, ...] = ()
+    may_be_empty: bool = False
     needs: tuple[tuple[str, tuple[str, ...]], ...] = ()
     instead_of: tuple[str, ...] = ()
     of: str = ""
@@ -51,6 +53,8 @@ class Param:
         if isinstance(self.default, str):
             if self.choices and text not in self.choices:
                 raise UserError(f'{self.name}: "{text}" given, allowed: {self.allowed()}')
+            if not text.strip() and self.default and not self.may_be_empty:
+                raise UserError(f"{self.name}: nothing given, the default is {self.default}")
             return text
         kind = int if isinstance(self.default, int) else float
         unit = f" {self.unit}" if self.unit else ""

@@ -81,7 +81,8 @@ class Recipe:
     programs, meters: of --exec, see programs.py. needs_ecn: congestion controls in it that do not
     work without ECN. captures: namespaces whose packets are written to a file. tcp_state: whether
     the state of TCP connections is logged every interval. sojourn: whether the time of each packet
-    in the measured queue is logged."""
+    in the measured queue is logged. quiet_ms: a datagram is lost if no packet has arrived for so
+    long after the end; 0: if no datagram has arrived for a second."""
 
     namespaces: list[str]
     sysctls: dict[str, dict[str, str]]
@@ -105,6 +106,7 @@ class Recipe:
     captures: list[str] = field(default_factory=list)
     tcp_state: bool = False
     sojourn: bool = False
+    quiet_ms: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """What json.dumps takes."""

@@ -18,7 +18,7 @@ from typing import TypeVar
 from aqmlab import ROOT
 from aqmlab.exceptions import UserError, unknown
 
-from . import flows, inputs, program_hosts, programs, readings, render
+from . import flows, inputs, program_hosts, programs, quiet, readings, render
 from .fair_shares import Facts, facts
 from .group import Group
 from .network import Network
@@ -139,6 +139,8 @@ def _check_times(groups: Sequence[Group], settings: Settings) -> None:
     Otherwise the fair shares would count flows that never send, or that always send.
     """
     for group in groups:
+        if not group.start_ns:
+            raise UserError(f"group {group.name}: has no flows; leave out a group without flows")
         first_ns = min(group.start_ns)
         if first_ns >= settings.end_ms * 1e6:
             raise UserError(
@@ -206,13 +208,19 @@ def _groups(
     if executed:
         groups += programs.groups(executed, settings, groups)
     if not groups:
-        names = [p.name for p in scenario.params if p.unit in ("flows", "clients")]
+        counts = [p.name for p in scenario.params if p.unit in ("flows", "clients")]
         raise UserError(
-            f"no flows: set {' or '.join(names)}"
-            if names
+            f"no flows: set {' or '.join(counts)}"
+            if counts
             else "no flows, and so no hosts: give programs with --exec, or take another scenario"
         )
     groups += flows.probe(settings, rng)
+    names = [group.name for group in groups]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise UserError(
+            f"group {twice}: there are two of this name; give each its own, and counted_in if "
+            "metrics should take them together"
+        )
     _check_times(groups, settings)
     return groups
 
@@ -246,12 +254,13 @@ def _recipe(settings: Settings, built: Built, executed: Sequence[programs.Progra
     parts = program_hosts.topologies(built, pairs, settings)
     executing = [pair.place for pair in pairs]
     bottleneck, at = settings.bottleneck, built.measured
+    of_flowgen = [place for place in built.places if place not in executing]
     return Recipe(
         namespaces=render.namespaces(parts),
         sysctls=render.sysctls(parts),
         batches=render.batches(parts, settings.packets),
         offloads=render.offloads(parts, settings.packets),
-        flows=[flow for place in built.places if place not in executing for flow in place.flows()],
+        flows=[flow for place in of_flowgen for flow in place.flows()],
         duration_ms=settings.end_ms,
         interval_ms=settings.count("interval"),
         sample=Sample(at.node, at.dev, "1:1", settings.count("sample")),
@@ -269,4 +278,6 @@ def _recipe(settings: Settings, built: Built, executed: Sequence[programs.Progra
         programs=program_hosts.commands(executed, pairs, settings),
         meters=[pair.meter for pair in pairs],
         share=programs.shared_directories(executed),
+        # Programs may send after the end, so that the network is never silent.
+        quiet_ms=0 if executed else quiet.after_end_ms(built, of_flowgen, settings.packets.mtu),
     )

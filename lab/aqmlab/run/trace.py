@@ -29,6 +29,8 @@ _FILE: ContextVar[tuple[str, Collection[str]]] = ContextVar("file", default=("",
 #: What a delivery opportunity of mahimahi carries: a packet of 1500 bytes with its Ethernet header.
 OPPORTUNITY = 1514
 NO_LIMIT = 2**32 - 1  # bytes in a piece
+#: Most of a piece, so that each number has 32 bits, with room for a round trip beside the delay.
+MOST_US, MOST_DELAY_US = 2**32 - 1, 4_000_000_000
 COLUMNS = ("time_s", "rate_mbps", "delay_ms")
 
 PIECES, AGGREGATE = 1, 3  # netlink attributes
@@ -144,7 +146,7 @@ def read(name: str) -> Trace:
     path = Path(_beside(name))
     try:
         content = path.read_bytes()
-        text = content.decode()
+        text = content.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"trace {name}: {getattr(error, 'strerror', None) or error}") from error
     lines = [
@@ -174,18 +176,31 @@ def _mahimahi(lines: Sequence[tuple[int, str]]) -> list[Piece]:
             raise ValueError(f"line {number}: {line} ms comes after {before} ms")
     # A packet at 0 leaves with those at the end of the round before.
     per_ms = Counter(time or times[-1] for time in times)
+    line_of = {time or times[-1]: number for (number, _), time in zip(lines, times, strict=True)}
     pieces, begin = [], 0
     for at in sorted(per_ms):
         if at - 1 > begin:
-            pieces.append(Piece((at - 1 - begin) * 1000, 0))
-        pieces.append(Piece(1000, per_ms[at] * OPPORTUNITY))
+            pieces.append(_piece(line_of[at], (at - 1 - begin) * 1000, 0))
+        pieces.append(_piece(line_of[at], 1000, per_ms[at] * OPPORTUNITY))
         begin = at
     return pieces
 
 
+def _piece(number: int, us: int, carried: int, delay_us: int = 0) -> Piece:
+    """Return a piece. Raises ValueError if a number of it is too large for the qdisc.
+
+    number: of the line that the piece comes from
+    """
+    if us > MOST_US or carried >= NO_LIMIT or delay_us > MOST_DELAY_US:
+        raise ValueError(
+            f"line {number}: more than 4 GB or 4294 s between two lines, or a delay above 4000 s"
+        )
+    return Piece(us, carried, delay_us)
+
+
 def _csv(lines: Sequence[tuple[int, str]]) -> list[Piece]:
     """Each line holds until the time of the next one. The last one ends the trace."""
-    header, *rows = csv.reader(line for _, line in lines)
+    header, *rows = csv.reader((line for _, line in lines), skipinitialspace=True)
     if tuple(header) not in (COLUMNS, COLUMNS[:2]):
         raise ValueError(f"line {lines[0][0]}: needs the columns {','.join(COLUMNS)}")
     values: list[list[float]] = []
@@ -203,13 +218,6 @@ def _csv(lines: Sequence[tuple[int, str]]) -> list[Piece]:
             raise ValueError(f"line {number}: the line after it has no later time")
         # Rounded in sum, so that no part of a byte is lost in each piece.
         before, total = round(total), total + row[1] * (end_us - begin_us) / 8
-        if round(total) - before >= NO_LIMIT or end_us - begin_us >= 2**32:
-            raise ValueError(f"line {number}: more than 4 GB or 4294 s until the next line")
-        pieces.append(
-            Piece(
-                end_us - begin_us,
-                round(total) - before,
-                round(row[2] * 1000) if len(row) > 2 else 0,
-            )
-        )
+        delay_us = round(row[2] * 1000) if len(row) > 2 else 0
+        pieces.append(_piece(number, end_us - begin_us, round(total) - before, delay_us))
     return pieces

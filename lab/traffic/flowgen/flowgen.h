@@ -62,6 +62,7 @@ struct flow_log {
  * @finish: write logs, after the run has ended and all packets have arrived
  * @listen_event, @source_event, @sink_event: epoll events of this descriptor
  * @received: read pending data; return the payload bytes received so far
+ * @missing: whether datagrams were sent that have not come
  */
 struct flow_kind {
 	const char *name;
@@ -79,6 +80,7 @@ struct flow_kind {
 	void (*source_event)(struct flow *f, uint32_t events);
 	void (*sink_event)(struct flow *f, uint32_t events);
 	uint64_t (*received)(struct flow *f);
+	bool (*missing)(struct flow *f);
 };
 
 extern const struct flow_kind flow_kind_bulk;
@@ -165,6 +167,8 @@ enum flow_end { END_LISTEN, END_SINK, END_SOURCE, END_TIMER };
 
 /*
  * @epoch_ns: start of all times in files, on CLOCK_MONOTONIC
+ * @quiet_ns: a datagram is lost if nothing has come for so long after the end;
+ *	0: if no datagram has come for a second
  * @payload_fd: a file of WRITE_CHUNK bytes to send
  * @realtime_ns: CLOCK_REALTIME minus CLOCK_MONOTONIC, updated every interval;
  *	time stamps of packets use CLOCK_REALTIME
@@ -180,6 +184,7 @@ struct flowgen {
 	int64_t epoch_ns;
 	int64_t duration_ns;
 	int64_t interval_ns;
+	int64_t quiet_ns;
 	int64_t realtime_ns;
 	FILE *progress;
 	FILE *ends;

@@ -49,14 +49,16 @@ static void help_print(FILE *out)
 	unsigned int i, j;
 
 	fputs("usage: flowgen --flows FILE --progress FILE --ends FILE --duration-ms MS\n"
-	      "               [--interval-ms MS] [--epoch-ns NS] [--tcp FILE]", out);
+	      "               [--interval-ms MS] [--epoch-ns NS] [--quiet-ms MS]\n"
+	      "               [--tcp FILE]", out);
 	for (i = 0; i < nr_flow_kinds; i++)
 		for (j = 0; j < flow_kinds[i]->nr_logs; j++)
 			fprintf(out, " [--%s FILE]",
 				flow_kinds[i]->logs[j].option);
 	fputs("\n\n"
 	      "Run the flows of FILE from the epoch (a time of CLOCK_MONOTONIC, default now)\n"
-	      "for MS, and log each flow's bytes every interval (default 100 ms).\n\n"
+	      "for MS, and log each flow's bytes every interval (default 100 ms). Datagrams that\n"
+	      "are missing are lost if no packet comes to a sink for --quiet-ms after the end.\n\n"
 	      "The flow file has one flow per line, KEY=VALUE separated by blanks:\n", out);
 	flow_keys_print(out);
 }
@@ -82,6 +84,7 @@ static void command_parse(struct command *command, int argc, char **argv)
 		{ "duration-ms", required_argument, NULL, 'd' },
 		{ "interval-ms", required_argument, NULL, 'i' },
 		{ "epoch-ns", required_argument, NULL, 'z' },
+		{ "quiet-ms", required_argument, NULL, 'q' },
 		{ "tcp", required_argument, NULL, 't' },
 		{ "help", no_argument, NULL, 'h' },
 	};
@@ -128,6 +131,10 @@ static void command_parse(struct command *command, int argc, char **argv)
 		case 'z':
 			run.epoch_ns = parse_number("--epoch-ns", optarg, 1,
 						    INT64_MAX);
+			break;
+		case 'q':
+			run.quiet_ns = NSEC_PER_MSEC *
+				parse_number("--quiet-ms", optarg, 1, 100000000);
 			break;
 		case 't':
 			command->tcp = optarg;

@@ -12,6 +12,7 @@
 #define LINGER_STEP_NS	(100 * NSEC_PER_MSEC)
 #define LINGER_QUIET	10	/* steps without a datagram, after which none is left */
 #define LINGER_MOST	1000	/* steps: 100 s drain the longest default queue at 1 Mb/s */
+#define LINGER_END	36000	/* steps: one hour */
 
 static void flow_stop(struct flow *f)
 {
@@ -145,25 +146,84 @@ void run_flows(void)
 	}
 }
 
+/* Return how many packets have come to all sinks' namespaces, of any kind. */
+static uint64_t packets_arrived(void)
+{
+	unsigned long long packets;
+	uint64_t sum = 0;
+	char line[512];
+	unsigned int i;
+	FILE *dev;
+
+	for (i = 0; i < run.nr_flows; i++) {
+		const char *netns = run.flows[i].sink_netns;
+
+		/* Flows of a group follow each other. */
+		if (i && !strcmp(netns, run.flows[i - 1].sink_netns))
+			continue;
+		enter(netns);
+		dev = fopen("/proc/thread-self/net/dev", "r");
+		if (!dev)
+			err(1, "/proc/thread-self/net/dev");
+		while (fgets(line, sizeof(line), dev))
+			if (sscanf(line, " %*[^:]: %*u %llu", &packets) == 1)
+				sum += packets;
+		fclose(dev);
+	}
+	return sum;
+}
+
+/* Read what has come, and return the payload bytes received. */
+static uint64_t bytes_received(void)
+{
+	uint64_t sum = 0;
+	unsigned int i;
+
+	for (i = 0; i < run.nr_flows; i++)
+		if (run.flows[i].phase == FLOW_RUNNING)
+			sum += run.flows[i].kind->received(&run.flows[i]);
+	return sum;
+}
+
+static bool datagrams_missing(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < run.nr_flows; i++)
+		if (run.flows[i].phase == FLOW_RUNNING && run.flows[i].kind->missing &&
+		    run.flows[i].kind->missing(&run.flows[i]))
+			return true;
+	return false;
+}
+
 /*
  * The sources are silent; wait until datagrams that are still queued somewhere
- * have arrived, or are known to be lost.
+ * have arrived, or are known to be lost. Other packets may be before them in a
+ * queue, so with --quiet-ms we wait until nothing comes any more.
  */
 static void datagrams_arrive(void)
 {
 	const struct timespec step = { .tv_nsec = LINGER_STEP_NS };
 	uint64_t before, now = 0;
 	int quiet = 0, steps = 0;
-	unsigned int i;
+	int64_t quiet_ns = 0;
 
 	while (quiet < LINGER_QUIET && steps++ < LINGER_MOST && !interrupted) {
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &step, NULL);
 		before = now;
-		now = 0;
-		for (i = 0; i < run.nr_flows; i++)
-			if (run.flows[i].phase == FLOW_RUNNING)
-				now += run.flows[i].kind->received(&run.flows[i]);
+		now = bytes_received();
 		quiet = now == before ? quiet + 1 : 0;
+	}
+	now = 0;
+	while (quiet_ns < run.quiet_ns && datagrams_missing() && !interrupted) {
+		if (steps++ > LINGER_END)
+			errx(1, "packets still come %d s after the end, so lost datagrams are unknown",
+			     LINGER_END / 10);
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &step, NULL);
+		bytes_received();
+		before = now;
+		now = packets_arrived();
+		quiet_ns = now == before ? quiet_ns + LINGER_STEP_NS : 0;
 	}
 }
 

@@ -33,6 +33,7 @@
 #define TICK_DATAGRAMS	16
 #define SIZE_MOST	65000	/* bytes of payload */
 #define DELAY_UNIT_NS	100	/* unit of a logged delay: 32 bits hold 429 s */
+#define DELAY_MOST_NS	((int64_t)(UINT32_MAX - 1) * DELAY_UNIT_NS)
 #define EARLY_NS	NSEC_PER_MSEC	/* clock error above which we report an error */
 #define OVERHEAD	2304	/* bytes that the kernel may charge in addition to the payload */
 
@@ -248,6 +249,10 @@ static void udp_arrived(struct flow *f, const struct datagram *d,
 		     f->id);
 	if (delay_ns < 0)
 		delay_ns = 0;
+	if (delay_ns >= DELAY_MOST_NS)
+		errx(1, "flow %u: a datagram came after %lld s, the log holds %lld s", f->id,
+		     (long long)(delay_ns / NSEC_PER_SEC),
+		     (long long)(DELAY_MOST_NS / NSEC_PER_SEC));
 	if (d->sequence >= u->room) {
 		room = 2 * (d->sequence + 1024);
 		u->delay = reallocarray(u->delay, room, sizeof(*u->delay));
@@ -310,6 +315,13 @@ static uint64_t udp_received(struct flow *f)
 		}
 	} while (got == BATCH);
 	return f->bytes;
+}
+
+static bool udp_missing(struct flow *f)
+{
+	const struct udp *u = f->state;
+
+	return u->received < u->sent;
 }
 
 static void udp_tick(struct flow *f)
@@ -375,4 +387,5 @@ const struct flow_kind flow_kind_udp = {
 	.tick = udp_tick,
 	.finish = udp_finish,
 	.received = udp_received,
+	.missing = udp_missing,
 };
