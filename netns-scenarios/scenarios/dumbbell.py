@@ -12,7 +12,7 @@ from aqmlab.run.scenario import Scenario
 from aqmlab.run.settings import BOTTLENECK, TCP, TIME, Settings, access
 
 PARAMS = (
-    Param("flows", 100, "flows", "TCP sources", 1, 10000),
+    Param("flows", 100, "flows", "TCP sources", 1, 20000),
     access(10.0),
     Param("rtt", 50.0, "ms", "round-trip time without queueing", 0.0, 10e3),
 )

@@ -441,7 +441,7 @@ def test_paths_in_options_count_from_the_shell(
     assert changed.settings["trace_back"] == str(tmp_path / "up")
     assert trees.named("./bzImage") == str(tmp_path / "bzImage")
     assert trees.named("6.12") == "6.12"
-    with pytest.raises(UserError, match="--set cc: given twice, write cc=reno,bbr"):
+    with pytest.raises(UserError, match="cc is set before; give all values once: cc=reno,bbr"):
         variants.choices(["cc=reno", "cc=bbr"])
 
 

@@ -172,7 +172,7 @@ int main(int argc, char **argv)
 	flows_read(command.flows);
 	/* Two sockets per flow. Only root may raise the hard limit. */
 	if (!getrlimit(RLIMIT_NOFILE, &files)) {
-		struct rlimit more = { .rlim_cur = 32768, .rlim_max = 32768 };
+		struct rlimit more = { .rlim_cur = 65536, .rlim_max = 65536 };
 
 		files.rlim_cur = files.rlim_max;
 		if (files.rlim_max >= more.rlim_max ||
