@@ -47,8 +47,8 @@ class Runs:
             raise UserError("directories: needs at least one")
         places = [Path(one).absolute() for one in given]
         real = [place.resolve() for place in places]
-        for directory, place in zip(given, real, strict=True):
-            if real.count(place) > 1:
+        for number, directory in enumerate(given):
+            if real[number] in real[:number]:
                 raise UserError(
                     f"directories: {directory} is given twice, so its run would count twice"
                 )

@@ -210,7 +210,7 @@ def test_number_of_flows_is_limited_by_addresses() -> None:
     [
         (["dumbell"], 'no scenario "dumbell": did you mean dumbbell'),
         (["dumbbell", "--set", "flow=3"], 'no parameter "flow": did you mean flows?'),
-        (["dumbbell", "--set", "flows=0"], "flows: 0 given, allowed: 1 to 10000 flows"),
+        (["dumbbell", "--set", "flows=0"], "flows: 0 given, allowed: 1 to 20000 flows"),
         (["dumbbell", "--set", "rtt=soon"], 'rtt: "soon" given, needs a number from 0 to'),
         (["dumbbell", "--set", "flows=1.5"], 'flows: "1.5" given, needs a whole number'),
         (
