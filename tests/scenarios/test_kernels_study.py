@@ -114,8 +114,8 @@ def test_scenarios_take_the_settings(scenario: str) -> None:
 @pytest.mark.parametrize(
     ("asked", "number"),
     [
-        ({}, 249),
-        ({"seeds": [1, 2, 3]}, 204),
+        ({}, 288),
+        ({"seeds": [1, 2, 3]}, 228),
         ({"kernels": ["5.10"], "qdiscs": ["cake"]}, 9),
         ({"controls": ["bbr"], "seeds": [4], "kernels": ["7.3"]}, 2),
     ],
