@@ -73,7 +73,10 @@ def compare(
     for key, values in settings.items():
         chosen = [arguments.setting(key, one) for one in arguments.several(key, values)]
         words += ["--set", f"{key}={','.join(chosen)}"]
-        read += [inputs.hash_of(Path(one).read_bytes()) for one in chosen if Path(one).is_file()]
+        if key in inputs.FILES:
+            read += [
+                inputs.hash_of(Path(one).read_bytes()) for one in chosen if Path(one).is_file()
+            ]
     paths = [Path(arguments.text("module", module)).resolve()] if module else []
     words += [word for path in paths for word in ("--module", str(path))]
     directory = cache.place(["compare", *words, *read], "", "", paths)

@@ -159,6 +159,12 @@ def test_one_value_of_a_comparison_needs_no_list(called: list[list[str]]) -> Non
         assert words in " ".join(called[0])
 
 
+def test_a_long_value_of_a_comparison_is_not_a_file(called: list[list[str]]) -> None:
+    timetable = ",".join(f"1@{second}-{second + 1}" for second in range(60))
+    aqm.compare("pfifo", entries=timetable)
+    assert f"entries={timetable}" in called[0]
+
+
 def test_another_content_of_a_trace_is_another_result(
     called: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

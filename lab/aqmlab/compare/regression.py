@@ -17,6 +17,7 @@ from aqmlab.measure import logs
 from aqmlab.report.columns import Column
 from aqmlab.report.comparison import candidates
 from aqmlab.report.load_runs import Run, Section
+from aqmlab.run import inputs
 
 BASE = "base"
 SAME = ("scenario", "clock", "seed")
@@ -83,9 +84,7 @@ def _check_same(new: Mapping[str, Any], old: Mapping[str, Any], directory: Path)
     shared = new["parameters"].keys() & old["parameters"].keys()
     differ = [key for key in SAME if new[key] != old[key]]
     differ += sorted(
-        key
-        for key in shared - {"trace", "trace_back"}
-        if new["parameters"][key] != old["parameters"][key]
+        key for key in shared - {*inputs.FILES} if new["parameters"][key] != old["parameters"][key]
     )
     if differ:
         key = differ[0]

@@ -10,15 +10,12 @@ from pathlib import Path
 from string import Formatter
 
 from aqmlab.exceptions import UserError, unknown
-from aqmlab.run import congestion_control
+from aqmlab.run import congestion_control, inputs
 from aqmlab.run.params import resolve
 from aqmlab.run.scenario import compose, find
 from aqmlab.run.settings import Settings
 
 from .demo_workloads import Workload, fields
-
-#: Parameters that are paths.
-FILES = ("trace", "trace_back")
 
 
 def placeholders(template: str) -> list[str]:
@@ -43,7 +40,9 @@ def choices(settings: Sequence[str]) -> dict[str, list[str]]:
             )
         values = listed.split(",")
         # A run has another directory than the command.
-        found[key] = [str(Path(one).absolute()) for one in values] if key in FILES else values
+        found[key] = (
+            [str(Path(one).absolute()) for one in values] if key in inputs.FILES else values
+        )
     return found
 
 

@@ -12,12 +12,11 @@ from typing import Any
 
 from aqmlab import ROOT
 from aqmlab.exceptions import UserError, unknown
-from aqmlab.run import trace
+from aqmlab.run import inputs, trace
 from aqmlab.run.params import resolve
 from aqmlab.run.scenario import compose, find, is_file
 from aqmlab.run.settings import Settings
 
-from . import variants
 from .demo_workloads import TODAY, Workload, workload
 
 SETS = ROOT / "netns-scenarios" / "sets"
@@ -108,7 +107,7 @@ def _workload(path: Path, key: str, usual: dict[str, Any], entry: dict[str, Any]
         settings["rate"] = values["rate"]
     values["settings"] = settings
     # A run has another directory than the command.
-    for name in settings.keys() & variants.FILES:
+    for name in settings.keys() & inputs.FILES:
         settings[name] = str((path.parent / settings[name]).resolve())
     if is_file(values["scenario"]):
         values["scenario"] = str((path.parent / values["scenario"]).resolve())

@@ -15,6 +15,9 @@ from labkit.errors import LabError
 from labkit.modules import module_sources
 from labkit.paths import ROOT
 
+#: Parameters that are paths of files.
+FILES = ("trace", "trace_back")
+
 
 def hash_of(content: bytes) -> str:
     """Return the hash of a file that a run reads, as run.json has it."""

@@ -173,7 +173,7 @@ def compose(
     network = _network(scenario, settings, groups)
     built = build(groups, settings.bottleneck, settings.hosts, settings.packets, network)
     recipe = _recipe(settings, built, executed)
-    for name in ("trace", "trace_back"):
+    for name in inputs.FILES:
         file = str(settings.values.get(name, ""))
         if file and str(Path(file).absolute()) not in network.traces:
             raise UserError(f"{name}: {scenario.name} gives no link this trace; leave it out")
@@ -227,7 +227,7 @@ def _groups(
 
 def _network(scenario: Scenario, settings: Settings, groups: Sequence[Group]) -> Network:
     """Return the network of a scenario, with the mean rates of its traces."""
-    trace, trace_back = (str(settings.values.get(name, "")) for name in ("trace", "trace_back"))
+    trace, trace_back = (str(settings.values.get(name, "")) for name in inputs.FILES)
     rate_back_bps = 0.0 if trace_back else float(settings.values.get("rate_back", 0)) * 1e6
     given = {value for value in settings.values.values() if isinstance(value, str)}
     with paths_of(scenario.file, given):
