@@ -154,8 +154,8 @@ static enum aqm_drop tworr_drop(enum two_region_phase phase)
 }
 
 /* Signal congestion to the sender. Return: false if the packet must be dropped. */
-static noinline bool tworr_signal(struct Qdisc *sch, struct sk_buff *skb,
-				  enum two_region_phase phase)
+static bool tworr_signal(struct Qdisc *sch, struct sk_buff *skb,
+			 enum two_region_phase phase)
 {
 	struct tworr_sched_data *q = qdisc_priv(sch);
 	struct tc_2regionred_qdisc_stats *st = &q->stats;
@@ -178,7 +178,7 @@ static noinline bool tworr_signal(struct Qdisc *sch, struct sk_buff *skb,
 }
 
 /* Update the estimate and the phase. */
-static noinline void tworr_update(struct Qdisc *sch, u32 packets, u64 now)
+static void tworr_update(struct Qdisc *sch, u32 packets, u64 now)
 {
 	struct tworr_sched_data *q = qdisc_priv(sch);
 	const struct tworr_params *p = &q->params;

@@ -88,14 +88,14 @@ struct blue_sched_data {
 /* The rare cases are out of line: with p_m = 0 a queued packet calls none of them. */
 
 /* Raise p_m: a packet is lost, or the queue is longer than L. */
-static noinline void blue_congested(struct blue_sched_data *q)
+static void blue_congested(struct blue_sched_data *q)
 {
 	q->stats.rises += marking_lost(&q->params.marking, &q->vars.marking,
 				       ktime_get_ns());
 }
 
 /* Lower p_m: the link has been idle. */
-static noinline void blue_idled(struct blue_sched_data *q)
+static void blue_idled(struct blue_sched_data *q)
 {
 	q->stats.falls += marking_idled(&q->params.marking, &q->vars.marking,
 					ktime_get_ns());
@@ -109,7 +109,7 @@ static bool blue_choose(struct blue_vars *v)
 }
 
 /* Signal congestion to the sender. Return: false if the arrival must be dropped. */
-static noinline bool blue_signal(struct Qdisc *sch, struct sk_buff *skb, bool above)
+static bool blue_signal(struct Qdisc *sch, struct sk_buff *skb, bool above)
 {
 	struct blue_sched_data *q = qdisc_priv(sch);
 
@@ -127,8 +127,8 @@ static noinline bool blue_signal(struct Qdisc *sch, struct sk_buff *skb, bool ab
 }
 
 /* Drop an arrival that does not fit. */
-static noinline int blue_lost(struct sk_buff *skb, struct Qdisc *sch,
-			      enum aqm_drop cause, struct sk_buff **to_free)
+static int blue_lost(struct sk_buff *skb, struct Qdisc *sch,
+		     enum aqm_drop cause, struct sk_buff **to_free)
 {
 	struct blue_sched_data *q = qdisc_priv(sch);
 

@@ -224,8 +224,8 @@ static __always_inline void cbt_remove(struct Qdisc *sch, struct sk_buff *skb,
 }
 
 /* Drop an arrival. */
-static noinline int cbt_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
-			     enum aqm_drop cause, struct sk_buff **to_free)
+static int cbt_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
+		    enum aqm_drop cause, struct sk_buff **to_free)
 {
 	struct cbt_sched_data *q = qdisc_priv(sch);
 
@@ -299,8 +299,8 @@ static bool cbt_forced_drop(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 }
 
 /* Count RED's signal to an arrival that is queued. */
-static noinline void cbt_signalled(struct cbt_sched_data *q, u32 class,
-				   enum congestion_signal signal, bool forced)
+static void cbt_signalled(struct cbt_sched_data *q, u32 class,
+			  enum congestion_signal signal, bool forced)
 {
 	congestion_count(&q->queue.signal, signal, forced);
 	if (signal == CONGESTION_MARKED)
@@ -311,7 +311,7 @@ static noinline void cbt_signalled(struct cbt_sched_data *q, u32 class,
  * Make a forced drop. Queue the arrival unless it is the victim. @report is false for
  * a part of a GSO packet: its caller reports the changes to the parents.
  */
-static noinline int
+static int
 cbt_enqueue_forced(struct sk_buff *skb, struct Qdisc *sch, u32 class,
 		   enum aqm_drop cause, enum congestion_signal signal,
 		   bool forced, struct sk_buff **to_free, bool report)

@@ -126,8 +126,8 @@ static u32 chokex_candidates(const struct chokex_params *p, u64 avg)
  *
  * Return: true if a candidate matched.
  */
-static noinline bool chokex_match(struct Qdisc *sch, u32 flow,
-				  struct sk_buff **to_free)
+static bool chokex_match(struct Qdisc *sch, u32 flow,
+			 struct sk_buff **to_free)
 {
 	struct chokex_sched_data *q = qdisc_priv(sch);
 	struct red_fifo *fifo = &q->vars.fifo;

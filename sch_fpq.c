@@ -117,9 +117,9 @@ static void fpq_adjust(struct fpq_sched_data *q, u64 now)
 }
 
 /* Queue, mark or drop an arrival, or one segment of it. */
-static __always_inline int fpq_arrival(struct sk_buff *skb, struct Qdisc *sch,
-				       struct sk_buff **to_free, u32 packets,
-				       u32 class)
+static int fpq_arrival(struct sk_buff *skb, struct Qdisc *sch,
+		       struct sk_buff **to_free, u32 packets,
+		       u32 class)
 {
 	struct fpq_sched_data *q = qdisc_priv(sch);
 	const struct fpq_params *p = &q->params;

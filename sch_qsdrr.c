@@ -165,8 +165,8 @@ static __always_inline void qsdrr_add(struct Qdisc *sch, struct flow_queue *fq,
 }
 
 /* Account for a packet that was removed from its queue. */
-static __always_inline void qsdrr_removed(struct Qdisc *sch, struct flow_queue *fq,
-					  const struct sk_buff *skb)
+static void qsdrr_removed(struct Qdisc *sch, struct flow_queue *fq,
+			  const struct sk_buff *skb)
 {
 	struct qsdrr_flow *flow = qsdrr_flow(fq);
 
@@ -204,9 +204,9 @@ static struct qsdrr_flow *qsdrr_victim(struct qsdrr_sched_data *q, bool again)
 }
 
 /* Make room for an arrival, and queue it. Report to the parents only if @report. */
-static noinline int qsdrr_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
-				       struct flow_queue *fq, u32 segments,
-				       struct sk_buff **to_free, bool report)
+static int qsdrr_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
+			      struct flow_queue *fq, u32 segments,
+			      struct sk_buff **to_free, bool report)
 {
 	struct parents_before before = parents_before(sch);
 	struct qsdrr_sched_data *q = qdisc_priv(sch);

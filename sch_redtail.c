@@ -231,7 +231,7 @@ static void redtail_move_thresholds(struct redtail_sched_data *q, u64 now)
 }
 
 /* Queue 2: apply RED to an arrival. The signal is PASS unless it also @fits. */
-static noinline enum congestion_signal
+static enum congestion_signal
 redtail_red(struct Qdisc *sch, struct sk_buff *skb, bool fits, bool *forced)
 {
 	struct redtail_sched_data *q = qdisc_priv(sch);

@@ -141,7 +141,7 @@ static struct sfbx_cb *sfbx_cb(const struct sk_buff *skb)
 }
 
 /* Change the hash functions: one interval or more has passed. */
-static noinline void sfbx_rehash(struct sfbx_sched_data *q, u64 now)
+static void sfbx_rehash(struct sfbx_sched_data *q, u64 now)
 {
 	u32 n = accounting_changes(&q->params.accounting, &q->vars.bins, now);
 
@@ -168,8 +168,8 @@ static bool sfbx_box(struct sfbx_sched_data *q, u32 packets, u64 now)
 }
 
 /* The flow of an arrival does not slow down. Return: why it is dropped, or AQM_DROP_NONE. */
-static noinline enum aqm_drop sfbx_punish(struct sfbx_sched_data *q, u32 packets,
-					  u32 overfull, u64 now)
+static enum aqm_drop sfbx_punish(struct sfbx_sched_data *q, u32 packets,
+				 u32 overfull, u64 now)
 {
 	accounting_warm(&q->params.accounting, &q->vars.bins, q->vars.number, now);
 	if (overfull >= q->params.overfull)
@@ -178,7 +178,7 @@ static noinline enum aqm_drop sfbx_punish(struct sfbx_sched_data *q, u32 packets
 }
 
 /* Choose an arrival with probability @chance, Q0.32, below 1. Return: the signal. */
-static noinline enum congestion_signal
+static enum congestion_signal
 sfbx_choose(struct Qdisc *sch, struct sk_buff *skb, u32 chance, bool overfull)
 {
 	struct sfbx_sched_data *q = qdisc_priv(sch);

@@ -217,7 +217,7 @@ static void tdrr_remember(struct tdrr_sched_data *q, u32 memory, u64 now)
 }
 
 /* With follow_rtt: set the time constant anew if the queue's delay has changed much. */
-static noinline void tdrr_follow(struct tdrr_sched_data *q)
+static void tdrr_follow(struct tdrr_sched_data *q)
 {
 	u32 memory = tdrr_memory(q, &q->params);
 
@@ -229,8 +229,8 @@ static noinline void tdrr_follow(struct tdrr_sched_data *q)
  * With follow_rtt: time the handshake of a flow that is new, or has sent only SYNs. Packets
  * of other flows in its queue, by a filter or without a free queue, do not count.
  */
-static noinline void tdrr_time(struct tdrr_sched_data *q, struct tdrr_flow *flow,
-			       struct sk_buff *skb)
+static void tdrr_time(struct tdrr_sched_data *q, struct tdrr_flow *flow,
+		      struct sk_buff *skb)
 {
 	u64 gone, now = ktime_get_ns();
 	u32 start = flow->sent.mark;
@@ -254,7 +254,7 @@ static noinline void tdrr_time(struct tdrr_sched_data *q, struct tdrr_flow *flow
  * A flow got a queue. Remember the throughput of the flow that had it, and recall that of
  * the new one.
  */
-static noinline void tdrr_claimed(struct Qdisc *sch)
+static void tdrr_claimed(struct Qdisc *sch)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
 	struct flow_table *ft = &q->buffer.table;
@@ -316,9 +316,9 @@ static struct tdrr_flow *tdrr_victim(struct tdrr_sched_data *q)
 }
 
 /* Make room for an arrival, and queue it. Report to the parents only if @report. */
-static noinline int tdrr_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
-				      struct flow_queue *fq, u32 segments,
-				      struct sk_buff **to_free, bool report)
+static int tdrr_enqueue_full(struct sk_buff *skb, struct Qdisc *sch,
+			     struct flow_queue *fq, u32 segments,
+			     struct sk_buff **to_free, bool report)
 {
 	struct parents_before before = parents_before(sch);
 	struct tdrr_sched_data *q = qdisc_priv(sch);
@@ -393,7 +393,7 @@ static struct tdrr_flow *tdrr_signal_victim(struct tdrr_sched_data *q, u32 stamp
 }
 
 /* Mark or discard a packet, because the delay is too long. */
-static noinline void tdrr_signal(struct Qdisc *sch, u64 now)
+static void tdrr_signal(struct Qdisc *sch, u64 now)
 {
 	u32 stamp = now >> TDRR_SIGNAL_SHIFT | 1;
 	struct tdrr_sched_data *q = qdisc_priv(sch);
@@ -414,8 +414,8 @@ static noinline void tdrr_signal(struct Qdisc *sch, u64 now)
 	qdisc_dequeue_drop(sch, skb, (int)QDISC_DROP_CONGESTED);
 }
 
-/* Out of line, because target is off by default. */
-static noinline void tdrr_control(struct Qdisc *sch)
+/* Look for a standing delay before a packet leaves. */
+static void tdrr_control(struct Qdisc *sch)
 {
 	struct tdrr_sched_data *q = qdisc_priv(sch);
 	struct standing_delay *sd = &q->vars.standing;

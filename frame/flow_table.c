@@ -76,8 +76,8 @@ bool flow_table_owns(const struct flow_table *ft, u32 tag, const struct flow_que
  * fills the sets that the entries move to, as long as this set has not moved: see
  * flow_table_search().
  */
-static noinline void __flow_table_move_set(struct flow_table *ft,
-					   const struct flow_rounds *fr, u32 number)
+static void __flow_table_move_set(struct flow_table *ft, const struct flow_rounds *fr,
+				  u32 number)
 {
 	struct flow_set *set = &ft->old[number];
 	u32 way, entry, tag, value;
@@ -249,8 +249,8 @@ static u32 flow_table_claim(struct flow_table *ft, const struct flow_rounds *fr,
  *
  * Return: the queue's number; FLOW_NONE: there is none
  */
-static noinline u32 flow_table_replace(struct flow_table *ft, const struct flow_rounds *fr,
-				       u32 first, u32 tag, u32 now, u32 above)
+static u32 flow_table_replace(struct flow_table *ft, const struct flow_rounds *fr,
+			      u32 first, u32 tag, u32 now, u32 above)
 {
 	u32 entry, level, best = FLOW_NONE;
 	const struct flow_queue *fq;

@@ -236,7 +236,7 @@ static inline u64 gentle_red_fold(u64 avg, u32 weight, u32 length)
 }
 
 /* Return avg (1 - w)^m. */
-static noinline u64 gentle_red_decay(u64 avg, u32 weight, u32 m)
+static inline u64 gentle_red_decay(u64 avg, u32 weight, u32 m)
 {
 	u64 power = -((u64)weight << 32);	/* 1 - w, Q0.64 */
 

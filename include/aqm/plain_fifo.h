@@ -34,7 +34,7 @@ static inline int plain_fifo_add(struct Qdisc *sch, struct sk_buff *skb,
  * Drop an arrival of @segments if RED's @signal says so, or if there is no room.
  * Otherwise count the signal. Return: 0, or the verdict on a dropped arrival.
  */
-static __always_inline int
+static inline int
 plain_fifo_try_drop(struct Qdisc *sch, struct sk_buff *skb, u32 segments,
 		    enum congestion_signal signal, bool forced,
 		    struct sk_buff **to_free)

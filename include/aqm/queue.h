@@ -244,7 +244,7 @@ int parents_report_any(struct Qdisc *sch, const struct parents_before *before, u
 		       int verdict);
 
 /* Return the counts, after the bytes that an earlier enqueue left unreported. */
-static __always_inline struct parents_before
+static inline struct parents_before
 parents_before(struct Qdisc *sch)
 {
 	if (unlikely(aqm_queue(sch)->unreported))

@@ -111,7 +111,7 @@ static inline void persistent_queue_minimum(struct persistent_queue *pq, u32 q)
 }
 
 /* ABSMIN: end past fifteenths. The length was @q since the last call. */
-static noinline void
+static inline void
 persistent_queue_end_fifteenths(struct persistent_queue *pq,
 				const struct persistent_queue_params *p,
 				u32 q, u64 now)
@@ -130,7 +130,7 @@ persistent_queue_end_fifteenths(struct persistent_queue *pq,
 }
 
 /* EWMA: decay the average for an empty queue since @since. */
-static noinline void
+static inline void
 persistent_queue_idle(struct persistent_queue *pq,
 		      const struct persistent_queue_params *p, u64 now)
 {
@@ -172,7 +172,7 @@ persistent_queue_advance(struct persistent_queue *pq,
 }
 
 /* EWMA: count @packets arrivals that find a queue of @q. */
-static noinline void
+static inline void
 persistent_queue_fold(struct persistent_queue *pq,
 		      const struct persistent_queue_params *p, u32 q,
 		      u32 packets)

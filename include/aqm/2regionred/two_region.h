@@ -437,10 +437,10 @@ static inline void two_region_plan(const struct two_region_params *p,
 }
 
 /* Update after the estimate changed to @q, or when a time has come. */
-static noinline void two_region_refresh(const struct two_region_params *p,
-					struct two_region_vars *v,
-					struct two_region_stats *st, u64 q,
-					u64 now)
+static inline void two_region_refresh(const struct two_region_params *p,
+				      struct two_region_vars *v,
+				      struct two_region_stats *st, u64 q,
+				      u64 now)
 {
 	enum two_region_phase was = v->phase, phase = two_region_phase(p, q);
 

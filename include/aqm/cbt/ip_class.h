@@ -50,7 +50,7 @@ static inline struct ip_class ip_class_header(__be16 proto, const u8 *ip)
 	};
 }
 
-static noinline struct ip_class ip_class_any(const struct sk_buff *skb)
+static inline struct ip_class ip_class_any(const struct sk_buff *skb)
 {
 	struct flow_keys_basic keys;
 	u8 buf[IP_CLASS_BYTES];

@@ -465,8 +465,8 @@ static inline void __throughput_index_spend(struct throughput_index *ti, u32 o)
 }
 
 /* Turn the ring to @now. Return: elapsed fraction of the half-life, in 2^-32. */
-static noinline u32 __throughput_index_turn(struct throughput_index *ti,
-					    u64 now)
+static inline u32 __throughput_index_turn(struct throughput_index *ti,
+					  u64 now)
 {
 	u32 octave = ti->clock.half_life;
 	u32 fraction, turned, o;
