@@ -189,7 +189,7 @@ LAWS = (
         f"one flow, {CUBIC_MBPS} Mb/s, {CUBIC_RTT_MS} ms, a FIFO of {CUBIC_BUFFER} packets: "
         "ssthresh after a loss over the window before it",
         "cubic",
-        "",
+        "of the window",
         lambda _: 0.7,
         of_logs("beta"),
         # The window before a loss was read up to 0.1 s before.
@@ -209,7 +209,7 @@ LAWS = (
         "the same",
         "W_max with fast convergence over the window before the loss",
         "cubic",
-        "",
+        "of the window",
         lambda _: FAST_CONVERGENCE,
         of_logs("plateau"),
         # The window before the loss is a packet more, of 217, than the last one that was read.

@@ -67,6 +67,8 @@ def test_lag_is_the_largest_difference_over_any_interval() -> None:
     """b b a a a b: from the third packet to the fifth, a has 300 bytes more."""
     packets = [(0.0, float(at), name, 100) for at, name in enumerate("bbaaab")]
     assert queueing_laws.lag_bytes(left(*packets)) == 300
+    from_the_start = [(0.0, float(at), name, 100) for at, name in enumerate("aaab")]
+    assert queueing_laws.lag_bytes(left(*from_the_start)) == 300
 
 
 def test_lag_needs_queues_that_always_have_packets() -> None:
@@ -116,9 +118,9 @@ def cubic_run(losses: Sequence[float], w_max: Sequence[float]) -> logs.Logs:
 
 
 def test_cubics_numbers_of_a_window_that_follows_the_curve() -> None:
-    """Windows of 220, 210, 215 and 200 at losses: the second and the last are below W_max, which
-    is 220, 0.85 * 210, 215 and 0.85 * 200. The epoch that begins in the warm-up does not count."""
-    run = cubic_run([220, 210, 215, 200, 195], [220, 178.5, 215, 170])
+    """Windows of 220, 210, 208 and 200 at losses: the second and the last are below W_max, which
+    is 220, 0.85 * 210, 208 and 0.85 * 200. The epoch that begins in the warm-up does not count."""
+    run = cubic_run([220, 210, 208, 200, 195], [220, 178.5, 208, 170])
     assert [epoch.fast for epoch in tcp_laws.epochs(run, 0, 0.5)] == [False, True, False, True]
     assert len(tcp_laws.epochs(run, tcp_laws.CUBIC_WARMUP_S, 0.5)) == 3
     found = tcp_laws.cubic(run)
