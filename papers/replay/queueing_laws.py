@@ -130,7 +130,7 @@ def _md1(load: float) -> CalibrationRun:
 
 
 def _lag(qdisc: str) -> CalibrationRun:
-    """Return two flows with packets of two sizes, each of which sends twice its share."""
+    """Return two flows with packets of two sizes. Each flow sends twice its share."""
     return CalibrationRun(
         "udp-blast",
         qdisc,

@@ -13,7 +13,7 @@ from aqmlab.measure import logs
 
 from .prediction import TCP_FRAME, CalibrationRun, Prediction, of_logs
 
-#: A flow of CUBIC with a long cycle, so that its curve is far above that of Reno.
+#: A flow of CUBIC with a long cycle, so that its curve is far above Reno's line.
 CUBIC_MBPS, CUBIC_RTT_MS, CUBIC_BUFFER, CUBIC_WARMUP_S = 10, 200, 50, 30
 #: W_max after a loss below W_max, over the window: (1 + beta) / 2 (RFC 9438, 4.7).
 FAST_CONVERGENCE = 0.85
@@ -76,7 +76,7 @@ def cubic(read: logs.Logs) -> dict[str, float]:
     The last two are of epochs with fast convergence. In others a loss ends the curve where it
     turns, so that it does not show the third power.
 
-    Raises ValueError if there is none.
+    Raises ValueError if no epoch has fast convergence.
     """
     found = epochs(read, CUBIC_WARMUP_S, RECOVERY_S)
     whole = [epoch for epoch in found if epoch.fast]
@@ -116,8 +116,8 @@ def sawtooth(mbps: float, buffer: int) -> float:
     """Return the mean queue of AIMD with a factor of a half, packets.
 
     The window W grows from half of P + B to P + B, by one packet per round trip. P packets are on
-    the path and B fit the buffer, at least P. A round trip takes W / rate, so the mean of W over
-    time is that of W over W dW: 7/9 of P + B.
+    the path and B fit the buffer, at least P. A round trip takes W / rate. So each W counts for a
+    time that is proportional to W, and the mean of W over time is 7/9 of P + B.
     """
     path = bdp_packets(mbps, RENO_RTT_MS)
     if buffer < path:
@@ -212,7 +212,7 @@ LAWS = (
         "of the window",
         lambda _: FAST_CONVERGENCE,
         of_logs("plateau"),
-        # The window before the loss is a packet more, of 217, than the last one that was read.
+        # The window at the loss is a packet larger than the last reading of 217.
         0.015,
     ),
     Prediction(

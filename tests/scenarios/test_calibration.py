@@ -40,6 +40,23 @@ def test_the_page_states_an_error_that_is_accepted(at: int) -> None:
     assert abs(line.error) <= line.law.within
 
 
+def test_lag_is_that_of_the_published_algorithm() -> None:
+    """Two flows that always have packets, with packets of 1500 and 1014 bytes and a quantum of
+    1500: the difference of their bytes after each packet (Shreedhar and Varghese 1996, figure 4).
+    """
+    sizes, deficits, walk = (1500, 1014), [0, 0], [0]
+    for _ in range(1000):
+        for flow, sign in ((0, 1), (1, -1)):
+            deficits[flow] += 1500
+            while deficits[flow] >= sizes[flow]:
+                deficits[flow] -= sizes[flow]
+                walk.append(walk[-1] + sign * sizes[flow])
+    assert max(walk) - min(walk) == 2508
+    page = calibration.lines()
+    lags = [line.measured.value for line in page if line.law.cell in ("lag-drr", "lag-qsdrr")]
+    assert lags == [2508, 2508]
+
+
 def test_only_some_cells_run_and_the_numbers_of_the_others_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
