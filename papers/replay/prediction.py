@@ -52,7 +52,7 @@ class CalibrationRun:
         )
 
     def result(self, directory: Path) -> Result:
-        """Return the result of a finished run, with OF_LOGS. Raises BadLog if the run is incomplete."""
+        """Return the result of a finished run, with OF_LOGS. Raises BadLog without one."""
         found = logs.load_result(directory)
         return found | {OF_LOGS: self.of_logs(logs.read(directory))} if self.of_logs else found
 
