@@ -4,66 +4,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
 
-from aqmlab.compare import sweep_job
+from . import queueing_laws, tcp_laws
+from .prediction import TCP_FRAME, UDP_FRAME, CalibrationRun, Prediction, Result
 
-#: Bytes of payload and of the packet with its Ethernet header, of UDP and of TCP.
-UDP, UDP_FRAME, TCP, TCP_FRAME = 972, 1014, 1460, 1514
-
-Result = Mapping[str, Any]
-
+#: Bytes of payload of UDP and TCP.
+UDP, TCP = 972, 1460
 
 #: RED's link, thresholds in bytes (50 and 150 packets), and drop probability at the upper one.
 RED_MBPS, RED_MIN, RED_MAX, RED_MAX_P = 10, 75700, 227100, 0.1
 
 #: Linux's shortest retransmission timeout beyond the round trip.
 RTO_MIN_S = 0.2
-
-
-@dataclass(frozen=True)
-class CalibrationRun:
-    """A run: the words of `netns-scenarios/run`, without a seed. quick: a test runs it, too."""
-
-    scenario: str
-    qdisc: str
-    values: Mapping[str, float | str]
-    quick: bool = True
-
-    def job(self, seed: int) -> sweep_job.Job:
-        """Return the run with this seed."""
-        return sweep_job.Job(
-            [
-                self.scenario,
-                "--qdisc",
-                self.qdisc,
-                *sweep_job.settings(self.values),
-                "--seed",
-                str(seed),
-            ],
-            self.qdisc,
-        )
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """What theory predicts for a cell.
-
-    head, setup: for people
-    theory, measured: functions of the cell's result
-    within: largest relative error that the page and the test accept
-    """
-
-    head: str
-    setup: str
-    cell: str
-    unit: str
-    theory: Callable[[Result], float]
-    measured: Callable[[Result], float]
-    within: float
-    digits: int = 3
 
 
 def _goodput_mbps(result: Result, group: str) -> float:
@@ -186,6 +138,8 @@ CELLS = {
     "red": _red(12),
     # With 24 flows the average stays between the thresholds, where the curve is a line.
     "red-24": _red(24, probe="on"),
+    **queueing_laws.CELLS,
+    **tcp_laws.CELLS,
 }
 
 
@@ -290,4 +244,6 @@ LAWS = (
         0.03,
         1,
     ),
+    *queueing_laws.LAWS,
+    *tcp_laws.LAWS,
 )
