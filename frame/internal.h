@@ -28,6 +28,7 @@ void link_rate_init(struct Qdisc *sch);
 u32 aqm_source(struct Qdisc *sch);
 
 /* old_parents.c */
+bool old_parents_settle(const struct Qdisc *sch);
 void old_parents_init(struct Qdisc *sch, struct netlink_ext_ack *extack);
 
 #endif /* _AQM_INTERNAL_H */

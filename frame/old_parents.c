@@ -12,6 +12,9 @@
  *    but other qdiscs in other classes can. So we warn. tbf can, too: it splits a GSO
  *    packet that is longer than its burst, and counts the segments after the last one. If
  *    its child drops one before, the core tells the parent of tbf that tbf is empty.
+ *  - cbs and netem never peek at a child, and call its ops->dequeue(), also on new
+ *    kernels. They would bypass a replaced dequeue(), so below them a dequeue reports
+ *    bytes as it does below new parents. Their own count includes the packet then.
  *
  * Kbuild defines AQM_OLD_PARENTS if the kernel lacks the fixes of 2025. The fix of red
  * and sfb leaves no trace in headers, so below these two the first protection is always
@@ -30,6 +33,9 @@
 #else
 #define OLD_PARENTS	false
 #endif
+
+/* Parents that call ops->dequeue(), so a replacement of dequeue() would not be called. */
+static const char * const old_parents_direct[] = { "cbs", "netem" };
 
 /*
  * Return the packet that a parent has peeked at, or dequeue one.
@@ -53,6 +59,15 @@ static struct sk_buff *old_parents_dequeue(struct Qdisc *sch)
 	return skb;
 }
 
+/*
+ * Return whether old_parents_dequeue() reports the bytes that the parents of @sch count too
+ * many. Otherwise the dequeue of the qdisc reports them.
+ */
+bool old_parents_settle(const struct Qdisc *sch)
+{
+	return OLD_PARENTS && sch->dequeue == old_parents_dequeue;
+}
+
 /* Return the parent of @sch, or NULL; under RTNL. */
 static const struct Qdisc *old_parents_find(const struct Qdisc *sch)
 {
@@ -73,6 +88,17 @@ static const struct Qdisc *old_parents_find(const struct Qdisc *sch)
 static bool old_parents_is(const struct Qdisc *sch, const char *id)
 {
 	return !strcmp(sch->ops->id, id);
+}
+
+/* Return whether @parent calls ops->dequeue() of its child. Then it never peeks at it. */
+static bool old_parents_is_direct(const struct Qdisc *parent)
+{
+	u32 i;
+
+	for (i = 0; parent && i < ARRAY_SIZE(old_parents_direct); i++)
+		if (old_parents_is(parent, old_parents_direct[i]))
+			return true;
+	return false;
 }
 
 /*
@@ -100,8 +126,9 @@ void old_parents_init(struct Qdisc *sch,
 	if (sch->parent == TC_H_ROOT)
 		return;
 	parent = old_parents_find(sch);
-	if (OLD_PARENTS || (parent && (old_parents_is(parent, "red") ||
-				       old_parents_is(parent, "sfb"))))
+	if ((OLD_PARENTS && !old_parents_is_direct(parent)) ||
+	    (parent && (old_parents_is(parent, "red") ||
+			old_parents_is(parent, "sfb"))))
 		sch->dequeue = old_parents_dequeue;
 	if (OLD_PARENTS && parent &&
 	    (old_parents_is(parent, "drr") || old_parents_is(parent, "ets") ||

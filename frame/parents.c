@@ -27,6 +27,7 @@
 #include <linux/rtnetlink.h>
 #include <net/sch_generic.h>
 #include <aqm/queue.h>
+#include "internal.h"
 
 /*
  * Report the bytes that the parents and the qdisc's own backlog count too many,
@@ -44,14 +45,13 @@ void parents_settle(struct Qdisc *sch)
 }
 EXPORT_SYMBOL_GPL(parents_settle);
 
-/* The last packet leaves: settle. With old parents, old_parents_dequeue() does it. */
+/* The last packet leaves: settle. Below most old parents, old_parents_dequeue() does it. */
 void parents_settle_last(struct Qdisc *sch)
 {
-#ifdef AQM_OLD_PARENTS
-	aqm_queue(sch)->unreported = 0;
-#else
-	parents_settle(sch);
-#endif
+	if (old_parents_settle(sch))
+		aqm_queue(sch)->unreported = 0;
+	else
+		parents_settle(sch);
 }
 EXPORT_SYMBOL_GPL(parents_settle_last);
 

@@ -24,11 +24,11 @@ def run(monkeypatch: pytest.MonkeyPatch, protected: bool, command: str) -> Tap:
     return run_selftest(["bash", "-c", command])
 
 
-def cases(kinds: list[str]) -> str:
-    """Return a command that runs CASES with each of KINDS, and a burst that overflows it."""
+def cases(kinds: list[str], words: str = CASES) -> str:
+    """Return a command that runs WORDS with each of KINDS, and a burst that overflows it."""
     metadata = {kind.name: kind.metadata for kind in KINDS}
     lines = [
-        f"selftests/parents.sh -u {CASES} -l {metadata[kind].get('LEAST', '1')} {kind} "
+        f"selftests/parents.sh -u {words} -l {metadata[kind].get('LEAST', '1')} {kind} "
         + shlex.quote(metadata[kind]["OPTIONS"])
         for kind in kinds
     ]
@@ -37,6 +37,18 @@ def cases(kinds: list[str]) -> str:
 
 def test_every_discipline_works_below_old_parents(monkeypatch: pytest.MonkeyPatch) -> None:
     tap = run(monkeypatch, True, cases([kind.name for kind in KINDS]))
+    assert not tap.failed
+    assert not tap.skipped
+    assert len(tap.passed) == 4 * len(KINDS)
+    assert tap.status == 0
+
+
+def test_no_bytes_stay_below_parents_that_call_the_dequeue_of_the_ops(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They bypass a replaced dequeue(). The lost segments of a GSO packet stayed in the backlog."""
+    words = "-p cbs -p netem -c gso-lost -c gso"
+    tap = run(monkeypatch, True, cases([kind.name for kind in KINDS], words))
     assert not tap.failed
     assert not tap.skipped
     assert len(tap.passed) == 4 * len(KINDS)
