@@ -47,6 +47,7 @@ FIGURES: dict[str, Any] = {
             "sent": 70,
             "queue_delay_ms": {"p50": 12.112},
             "utilization": 0.9,
+            "goodput_bps": {"mean": 1e6, "sd": 2e5},
             "groups": {"tcp": {"mean": 4e5}, "forward0": {"mean": 2e6}},
         },
         {
@@ -61,6 +62,7 @@ FIGURES: dict[str, Any] = {
             "marked": 0,
             "sent": 9,
             "utilization": 0.7,
+            "goodput_bps": {"mean": 2e6, "sd": 2e5},
             "groups": {
                 "tcp": {"mean": 3e5},
                 "back0": {"mean": 7e6},
@@ -98,6 +100,8 @@ HAND = {
     "0:goodput_use": 0.4 * 1514 / 1460,
     "2:goodput_use": 0.7 * 1514 / 1460,
     "0+2:goodput_use": 0.55 * 1514 / 1460,
+    "2:deviation": 0.1,
+    "0+2:deviation": 0.15,
     "2:hit": 0.1,
     "0+2:hit": 0.3,
     # 12.112 ms at 10 Mb/s are 15 140 bytes.

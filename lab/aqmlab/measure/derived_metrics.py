@@ -233,6 +233,9 @@ DERIVED: dict[str, Callable[[Metrics, str], float]] = {
     "goodput_use": lambda f, numbers: statistics.fmean(
         _goodput_use(f, phase) for phase in _phases(f, numbers)
     ),
+    "deviation": lambda f, numbers: statistics.fmean(
+        phase["goodput_bps"]["sd"] / phase["goodput_bps"]["mean"] for phase in _phases(f, numbers)
+    ),
     "hit": lambda f, numbers: statistics.fmean(map(_hit, _phases(f, numbers))),
     "dropped_0": lambda f, _: _hit(f["phases"][0]),
     "dropped_1": lambda f, _: _hit(f["phases"][1]),
