@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 
 import pytest
 
@@ -100,3 +101,24 @@ def test_structures_have_their_committed_sizes(kind: str) -> None:
     for name, size in found.items():
         if name.endswith(("_flow", "flow_queue", "flow_age")):
             assert size <= LINES_OF_A_FLOW * layout.LINE, name
+
+
+def test_page_compares_a_full_buffer_with_fq_codel_as_the_figures_do() -> None:
+    """The page has this table by hand. It was out of date once, and nobody saw it."""
+    cost = figures.costs(figures.load())
+    columns = [("overload", 100), ("overload", 10_000), ("overload", 1_000_000), ("flood", 10_000)]
+    page = figures.PAGE.read_text()
+    for kind in ("qsdrr", "tdrr"):
+        ratios = [cost[BenchCell(kind, *at)] / cost[BenchCell("fq_codel", *at)] for at in columns]
+        assert f"| {kind} | {' | '.join(f'{ratio:.2f}' for ratio in ratios)} |" in page
+
+
+def test_page_says_how_much_the_dearest_tenth_of_a_flood_takes() -> None:
+    tenths = figures.load()["tenths"]
+    more = {kind.name: round(100 * (tenths[kind.name]["10000"] - 1), 1) for kind in KINDS}
+    high = {name: round(more.pop(name)) for name in sorted(more) if more[name] > 2}
+    (sentence,) = re.findall(
+        r"No tenth of a flood.*? have at most [\d.]+ %\.", figures.PAGE.read_text()
+    )
+    assert high == {name: int(by) for name, by in re.findall(r"`(\w+)`[^`]*?(\d+) %", sentence)}
+    assert f"have at most {max(more.values())} %." in sentence
