@@ -28,6 +28,8 @@ from .kernels import Kernel
 from .orders import (
     EXTRAS_IN_GUEST,
     JOB_IN_GUEST,
+    OPTIONAL_PROGRAMS,
+    OWN_PROGRAMS,
     PATH,
     PROGRAMS_IN_GUEST,
     VIRTUAL_DEADLINE,
@@ -83,6 +85,15 @@ def window(target: Target, size: int) -> int:
     return WINDOW if target == X86 else size - WINDOW_BYTES
 
 
+def by_busybox(name: str) -> list[str]:
+    """Return ["busybox"] if a guest has no file for a program.
+
+    It has the lab's programs and the shells. Busybox has the others, or says that it has not.
+    """
+    files = (*OWN_PROGRAMS, *OPTIONAL_PROGRAMS, "sh")
+    return [] if "/" in name or name in files else ["busybox"]
+
+
 def orders_of(request: Request, values: dict[str, str], address: int) -> Orders:
     """Return the instructions from a booted kernel to the running command.
 
@@ -99,7 +110,7 @@ def orders_of(request: Request, values: dict[str, str], address: int) -> Orders:
     for name, value in environment(request, values).items():
         orders.add("env", f"{name}={value}")
     orders.add("cwd", "/", "deadline", str(VIRTUAL_DEADLINE))
-    for word in request.command:
+    for word in [*by_busybox(request.command[0]), *request.command]:
         orders.add("arg", word)
     return orders
 

@@ -17,7 +17,7 @@ from .cpio import Archive
 from .errors import LabError, need
 from .kernels import Kernel
 from .modules import KEEP, Extras
-from .orders import EXTRAS_IN_GUEST, OWN_PROGRAMS, PROGRAMS_IN_GUEST
+from .orders import EXTRAS_IN_GUEST, OPTIONAL_PROGRAMS, OWN_PROGRAMS, PROGRAMS_IN_GUEST
 from .paths import CACHE
 
 #: Directories that programs and init need.
@@ -28,9 +28,6 @@ WANTED = re.compile(
     r"net/sched/\w+|net/ipv4/tcp_\w+|drivers/net/(veth|ifb|dummy)|.*/(lib)?crc32c(_generic)?"
 )
 MODULE = re.compile(r"\.ko(\.\w+)?$")
-
-#: Programs for the self-tests, which only guests with modules of ours have.
-OPTIONAL_PROGRAMS = ("bash", "burst", "qdrive", "rawqdisc")
 
 #: File of a cached archive.
 BASE = "base.cpio"

@@ -32,6 +32,8 @@ FALLBACK = "ptrace, not seccomp"
 EXTRAS_IN_GUEST = "/run/aqm"
 PROGRAMS_IN_GUEST = f"{EXTRAS_IN_GUEST}/bin"
 OWN_PROGRAMS = ("busybox", "conduct", "flowgen", "inspace", "ip", "qsample", "tc")
+#: Programs for the self-tests, which only guests with modules of ours have.
+OPTIONAL_PROGRAMS = ("bash", "burst", "qdrive", "rawqdisc")
 
 #: Length of the file, whatever the paths in it, so that each guest takes the same memory for it.
 FILE_BYTES = 65536

@@ -7,9 +7,10 @@ import contextlib
 import shutil
 import socket
 import struct
+import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,8 @@ from aqmlab.run.steps import Failure
 from labkit import busy, engines, icount, images, process, records, targets
 from labkit.errors import LabError
 from labkit.request import Request, Result
+
+Boot = Callable[..., subprocess.CompletedProcess[bytes]]
 
 NEWEST, *_, OLDEST = records.names("cloud")
 ARM64 = records.arm64_names()[0]
@@ -101,6 +104,19 @@ def test_guest_cannot_write_outside_its_directories(
     monkeypatch.setattr(icount, "sent", lambda *_: iter([("/run/share0/../x", b"")]))
     with pytest.raises(LabError, match="sent /run/share0/"):
         icount.collect(request(share=[tmp_path]), tmp_path, PLACE)
+
+
+@pytest.mark.qemu
+def test_busybox_runs_what_the_guest_has_no_file_for(lab: Boot) -> None:
+    """A stranger types a program's name, and --build gives no program at all."""
+    skip_without_tools(NEWEST)
+    place = ["--engine", "qemu", "--clock", "virtual", "--kernel", NEWEST]
+    assert lab(*place, "--build").returncode == 0
+    assert lab(*place, "--", "uname", "-s").stdout == b"Linux\n"
+    assert b"iproute2" in lab(*place, "--", "tc", "-V").stdout
+    missing = lab(*place, "--", "no-such-program")
+    assert missing.returncode == 127
+    assert b"no-such-program: applet not found" in missing.stdout + missing.stderr
 
 
 def test_busy_processor_fails_a_run() -> None:
