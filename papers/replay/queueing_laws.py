@@ -16,9 +16,7 @@ from .prediction import UDP_FRAME, CalibrationRun, Prediction, Result, of_logs
 #: M/D/1: bytes of each packet, and its time on the link.
 ANSWER_FRAME, SERVICE_MS = 1250, 1.0
 CLIENTS = 8
-#: Start and end of the measured time. flowgen times answers that come after the end up to 100 ms
-#: late, so that Lindley's equation leaves out the last second.
-MD1_WARMUP_S, MD1_END_S = 2, 102
+MD1_WARMUP_S, MD1_DURATION_S = 2, 100
 
 #: The bucket of 20 packets below a link that is never full.
 BUCKET_MBPS, BUCKET_BYTES = 2, 20 * UDP_FRAME
@@ -97,8 +95,8 @@ def wait_ms(load: float) -> float:
     return SERVICE_MS * load / (2 * (1 - load))
 
 
-def lindley_ms(read: logs.Logs, from_s: float, to_s: float) -> dict[str, float]:
-    """Return the mean wait of the questions between two times: in the lab, and as it follows from
+def lindley_ms(read: logs.Logs, from_s: float) -> dict[str, float]:
+    """Return the mean wait of the questions from a time on: in the lab, and as it follows from
     their arrival times. A packet waits until all before it have had their service (Lindley).
 
     Raises ValueError if a question has no answer.
@@ -108,7 +106,7 @@ def lindley_ms(read: logs.Logs, from_s: float, to_s: float) -> dict[str, float]:
     rows = read.requests[np.argsort(read.requests[:, 0], kind="stable")]
     came_ms, before_ms = 1e3 * rows[:, 0], SERVICE_MS * np.arange(len(rows))
     wait = np.maximum.accumulate(came_ms - before_ms) + before_ms - came_ms
-    kept = (rows[:, 0] >= from_s) & (rows[:, 0] < to_s)
+    kept = rows[:, 0] >= from_s
     return {"lindley": float(wait[kept].mean()), "waited": 1e3 * float(rows[kept, 4].mean())}
 
 
@@ -126,9 +124,9 @@ def _md1(load: float) -> CalibrationRun:
             "rate": 8 * ANSWER_FRAME / SERVICE_MS / 1e3,
             "probe": "off",
             "warmup": MD1_WARMUP_S,
-            "duration": MD1_END_S - MD1_WARMUP_S,
+            "duration": MD1_DURATION_S,
         },
-        of_logs=lambda read: lindley_ms(read, MD1_WARMUP_S, MD1_END_S - 1),
+        of_logs=lambda read: lindley_ms(read, MD1_WARMUP_S),
     )
 
 

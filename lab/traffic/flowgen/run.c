@@ -100,12 +100,32 @@ static void dispatch(const struct epoll_event *ev)
 	}
 }
 
+/* Handle events until @at_ns, or until one requests a tick before that. */
+static void serve_until(int64_t at_ns)
+{
+	struct epoll_event events[64];
+	int i, ready;
+
+	timer_arm(at_ns);
+	do {
+		bool timer = false;
+
+		ready = epoll_wait(run.epoll_fd, events, ARRAY_SIZE(events), -1);
+		if (ready < 0 && errno != EINTR)
+			err(1, "epoll_wait");
+		for (i = 0; i < ready; i++) {
+			dispatch(&events[i]);
+			timer |= (events[i].data.u64 & 3) == END_TIMER;
+		}
+		if (timer || (run.nr_instants && run.instants[0].at_ns < at_ns))
+			break;
+	} while (!interrupted);
+}
+
 void run_flows(void)
 {
 	int64_t next_sample = 0;
-	struct epoll_event events[64];
 	int64_t now, next;
-	int i, ready;
 
 	for (;;) {
 		now = mono_ns() - run.epoch_ns;
@@ -126,23 +146,7 @@ void run_flows(void)
 						       run.duration_ns;
 		if (run.nr_instants && run.instants[0].at_ns < next)
 			next = run.instants[0].at_ns;
-		timer_arm(next);
-		do {
-			bool timer = false;
-
-			ready = epoll_wait(run.epoll_fd, events,
-					   ARRAY_SIZE(events), -1);
-			if (ready < 0 && errno != EINTR)
-				err(1, "epoll_wait");
-			for (i = 0; i < ready; i++) {
-				dispatch(&events[i]);
-				timer |= (events[i].data.u64 & 3) == END_TIMER;
-			}
-			/* An event may have requested an earlier tick. */
-			if (timer || (run.nr_instants &&
-				      run.instants[0].at_ns < next))
-				break;
-		} while (!interrupted);
+		serve_until(next);
 	}
 }
 
@@ -203,13 +207,15 @@ static bool datagrams_missing(void)
  */
 static void datagrams_arrive(void)
 {
-	const struct timespec step = { .tv_nsec = LINGER_STEP_NS };
 	uint64_t before, now = 0;
 	int quiet = 0, steps = 0;
 	int64_t quiet_ns = 0;
 
+	/* Nothing is sent any more but answers, which no tick sends. */
+	run.nr_instants = 0;
+
 	while (quiet < LINGER_QUIET && steps++ < LINGER_MOST && !interrupted) {
-		clock_nanosleep(CLOCK_MONOTONIC, 0, &step, NULL);
+		serve_until(mono_ns() - run.epoch_ns + LINGER_STEP_NS);
 		before = now;
 		now = bytes_received();
 		quiet = now == before ? quiet + 1 : 0;
@@ -219,7 +225,7 @@ static void datagrams_arrive(void)
 		if (steps++ > LINGER_END)
 			errx(1, "packets still come %d s after the end, so lost datagrams are unknown",
 			     LINGER_END / 10);
-		clock_nanosleep(CLOCK_MONOTONIC, 0, &step, NULL);
+		serve_until(mono_ns() - run.epoch_ns + LINGER_STEP_NS);
 		bytes_received();
 		before = now;
 		now = packets_arrived();
