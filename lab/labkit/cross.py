@@ -7,6 +7,7 @@ The compiler is Debian's cross compiler. The programs are static, so a guest nee
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 from . import guest_programs, modules, targets
@@ -76,20 +77,25 @@ def build_programs(target: Target, path: Path) -> None:
     mark(path)
 
 
-def ensure_modules(kernel: Kernel) -> list[Path]:
-    """Return our modules for a kernel of another architecture. Built when needed.
+def strip_modules(paths: Iterable[Path], target: Target, log: Path) -> None:
+    """Remove from modules what depends on the directory of the checkout.
 
-    Debug information is removed, because it has the paths of the checkout. A guest would read it,
-    and that takes time.
+    That is debug information, which has paths, and the build ID, which is a hash over it. A guest
+    reads both, and what it reads changes its times.
     """
+    words = [target.tool("strip"), "--strip-debug", "--remove-section=.note.gnu.build-id"]
+    run_logged([*words, *paths], log, "stripping modules")
+
+
+def ensure_modules(kernel: Kernel) -> list[Path]:
+    """Return our modules for a kernel of another architecture. Built when needed."""
     tree = modules.ensure_modules(kernel)
     target = targets.of_architecture(kernel.arch)
 
     def make(place: Path) -> None:
         shutil.rmtree(place, ignore_errors=True)
         shutil.copytree(tree / kernel.release / "extra", place)
-        words: list[str | Path] = [target.tool("strip"), "--strip-debug", *place.glob("*.ko")]
-        run_logged(words, LOGS / f"strip-{kernel.key}.log", f"stripping {place}")
+        strip_modules(place.glob("*.ko"), target, LOGS / f"strip-{kernel.key}.log")
         mark(place)
 
-    return sorted(built(tree.parent.parent / "stripped", make).glob("*.ko"))
+    return sorted(built(tree.parent.parent / "without-paths", make).glob("*.ko"))

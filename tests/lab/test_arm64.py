@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -59,6 +60,26 @@ def test_results_are_in_the_last_bytes_of_memory_which_the_kernel_does_not_use(
     orders = icount.orders_of(request, {}, ARM64.memory + place).words
     address, length = orders[orders.index("window") + 1 :][:2]
     assert int(address, 0) + int(length) == ARM64.memory + total
+
+
+def test_modules_do_not_depend_on_the_directory_of_the_checkout(
+    tools: None, tmp_path: Path
+) -> None:
+    """The guest reads them, so one other byte changes its times."""
+    built = []
+    for name in ("here", "a-longer-place"):
+        place = tmp_path / name
+        place.mkdir()
+        (place / "m.c").write_text("int lab;")
+        one = place / "m.ko"
+        cc = f"{ARM64.prefix}gcc"
+        words = [cc, "-g", "-r", "-nostdlib", "-Wl,--build-id", place / "m.c", "-o", one]
+        subprocess.run(words, check=True)
+        before = one.read_bytes()
+        assert str(place).encode() in before
+        cross.strip_modules([one], ARM64, tmp_path / "log")
+        built.append(one.read_bytes())
+    assert built[0] == built[1]
 
 
 def test_packages_of_two_architectures_are_told_apart(

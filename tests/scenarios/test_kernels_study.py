@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The study of docs/kernels.md: its runs, and which differences it names."""
+"""The study of docs/kernels-study.md: its runs, and which differences it names."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_stored_rows_give_the_same_tables(tmp_path: Path) -> None:
 
 
 def test_page_has_the_tables_of_the_stored_rows() -> None:
-    page = (ROOT / "docs" / "kernels.md").read_text()
+    page = (ROOT / "docs" / "kernels-study.md").read_text()
     for table in kernels.report(kernel_rows.read()).strip().split("\n\n"):
         assert table in page
 
