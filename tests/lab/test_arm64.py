@@ -82,6 +82,18 @@ def test_modules_do_not_depend_on_the_directory_of_the_checkout(
     assert built[0] == built[1]
 
 
+@pytest.mark.qemu
+@pytest.mark.extra
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_our_modules_do_not_name_the_directory_of_the_checkout(
+    tools: None, kernel: str
+) -> None:
+    """BUG() and WARN() would put the paths of our files into them."""
+    found = cross.ensure_modules(images.ensure(kernel))
+    assert len(found) > len(KINDS)
+    assert [path.name for path in found if bytes(TOP) in path.read_bytes()] == []
+
+
 def test_packages_of_two_architectures_are_told_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
