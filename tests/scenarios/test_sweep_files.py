@@ -56,7 +56,7 @@ def test_cells_are_valid_runs_and_claims_can_be_computed(name: str) -> None:
         for varied in (claim, *(claim.varied(t.by) for t in claim.ablations)):
             # The ratio of a cell to itself is always 1.
             assert varied.what != varied.against, claim.id
-            used = [s for s in (varied.what, varied.against) if s]
+            used = varied.selections
             for selection in used:
                 assert set(selection.at) <= set(axes[selection.experiment]), claim.id
                 for axis, values in selection.at.items():
