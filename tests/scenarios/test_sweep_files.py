@@ -367,6 +367,16 @@ def test_interrupted_sweep_continues(made_up: Paper) -> None:
     assert len(store.read(made_up.results)) == left + 1
 
 
+def test_experiment_measures_the_time_in_the_queue_if_it_says_so(made_up: Paper) -> None:
+    file = made_up.directory / "sweep.toml"
+    file.write_text(file.read_text().replace("axes = { rtt", "sojourn = true\naxes = { rtt", 1))
+    found = {
+        (cell.experiment.name, cell.words.count("--sojourn"))
+        for cell in paper.load("made-up").cells()
+    }
+    assert found == {("one", 0), ("other", 1)}
+
+
 def test_experiment_takes_the_workload_of_another(made_up: Paper) -> None:
     """Both are a copy of `one`, except for the axis and the parameter that they give themselves."""
     more = (
