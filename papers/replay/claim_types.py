@@ -86,6 +86,7 @@ class Claim:
     open: the setting that the paper leaves open and of which too few values ran to contradict
     stand_in: the algorithm that was measured, if it is not the paper's
     phenomenon: what decides it, if this decides other claims too
+    than: the keys with which the same claim is measured again, to compare both values
     text: the claim in the file
     """
 
@@ -109,12 +110,14 @@ class Claim:
     open: str = ""
     stand_in: str = ""
     phenomenon: str = ""
+    than: Mapping[str, Any] = field(default_factory=dict)
     text: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def on_log_scale(self) -> bool:
         """Return whether the value is a ratio or a maximum, and not of differences."""
-        return not self.difference and (self.fold == "max" or self.against is not None)
+        ratio = self.against is not None or bool(self.than)
+        return not self.difference and (self.fold == "max" or ratio)
 
     @property
     def kind(self) -> str:
@@ -128,25 +131,39 @@ class Claim:
 
     def judges(self, experiment: str, discipline: str, at: Mapping[str, Any]) -> bool:
         """Whether its verdict needs this cell."""
-        return any(s.holds(experiment, discipline, at) for s in (self.what, self.against) if s)
+        return any(s.holds(experiment, discipline, at) for s in self.selections)
 
     def least(self, seeds: Mapping[str, Sequence[int]]) -> int:
         """How many seeds all of its experiments have."""
-        return min(len(seeds[s.experiment]) for s in (self.what, self.against) if s)
+        return min(len(seeds[s.experiment]) for s in self.selections)
+
+    @property
+    def elsewhere(self) -> Claim | None:
+        """Return the same claim with the keys of `than`; its value is compared with this one's."""
+        return replace(self.varied(self.than), than={}) if self.than else None
+
+    @property
+    def selections(self) -> list[Selection]:
+        """Return the cells that its verdict needs."""
+        more = self.elsewhere.selections if self.elsewhere else []
+        return [s for s in (self.what, self.against) if s] + more
 
     def varied(self, by: Mapping[str, Any]) -> Claim:
         """Return the same claim for other cells. The other side changes alike, except for settings
         that the claim gives for it."""
         what = self.what.changed(by)
-        against = self.against and what.changed({**self.text["against"], **by.get("against", {})})
-        return replace(self, what=what, against=against)
+        if not self.against:
+            return replace(self, what=what)
+        other = {**self.text["against"], **by.get("against", {})}
+        text = {**self.text, "against": other}
+        return replace(self, what=what, against=what.changed(other), text=text)
 
     @property
     def unit(self) -> str:
         """Return the unit behind its numbers; it is empty for a ratio."""
         if self.scale == 100:
             return " %"
-        if self.against and not self.difference:
+        if (self.against or self.than) and not self.difference:
             return ""
         return next((f" {unit}" for part, unit in UNITS.items() if part in self.what.metric), "")
 
@@ -177,7 +194,10 @@ UNITS = {
 }
 
 
-JUDGED = ("experiment", "metric", "of", "at", "against", "difference", "fold", "low", "high")
+JUDGED = (
+    *("experiment", "metric", "of", "at", "against", "than"),
+    *("difference", "fold", "low", "high"),
+)
 
 
 def bounds_of(text: Mapping[str, Any]) -> str:

@@ -105,6 +105,10 @@ def _values(
     return [metric_of(row["metrics"], what.metric) for row in rows], rows
 
 
+def _ratio(a: float, b: float) -> float:
+    return a / b if b else math.inf if a else math.nan
+
+
 def measure(
     claim: Claim,
     axes: Mapping[str, Mapping[str, Sequence[Any]]],
@@ -126,11 +130,12 @@ def measure(
         if claim.difference:
             values = [a - b for a, b in zip(values, others, strict=True)]
         else:
-            values = [
-                a / b if b else math.inf if a else math.nan
-                for a, b in zip(values, others, strict=True)
-            ]
-    return math.nan if any(map(math.isnan, values)) else FOLDS[claim.fold](values), rows
+            values = [_ratio(a, b) for a, b in zip(values, others, strict=True)]
+    value = math.nan if any(map(math.isnan, values)) else FOLDS[claim.fold](values)
+    if claim.elsewhere:
+        other, more = measure(claim.elsewhere, axes, cells, seeds)
+        return value - other if claim.difference else _ratio(value, other), rows + more
+    return value, rows
 
 
 def versions(cells: Sequence[Row]) -> str:
@@ -180,8 +185,9 @@ def judge(
             continue
         values.append(value)
         used += mine
-        if claim.against and math.isnan(value):
-            no_ratio = f"no ratio to {claim.against.of}: both have 0 under seed {seed}"
+        if math.isnan(value):
+            other = claim.against.of if claim.against else "the same claim elsewhere"
+            no_ratio = f"no ratio to {other}: both have 0 under seed {seed}"
     if not values:
         return ClaimVerdict(Decision.INCONCLUSIVE, None, 0, used, missing)
     if math.inf in values and 0 in values:

@@ -5,7 +5,8 @@ A claim (`papers/NAME/claims.toml`) is a value from the cells of one experiment,
 and `high`. The value is the `metric` of the discipline `of`, at each point of the axes in `at`. An
 axis that is left out takes all its values. `fold`, a mean unless given, makes one number of the
 points. With `against`, each point is first divided by the same point of other cells, or with
-`difference` these are subtracted. derived_metrics.py looks metrics up, and claim_verdict.py
+`difference` these are subtracted. With `than` the claim's value is divided by (or less) the value
+that it has with the keys of `than`. derived_metrics.py looks metrics up, and claim_verdict.py
 compares the value with the bounds. With `like` a claim has all keys of another claim that it does
 not give itself.
 
@@ -98,7 +99,11 @@ def parse(text: Mapping[str, Any]) -> list[Claim]:
         low, high = entry.get("low"), entry.get("high")
         if low is not None and high is not None and low >= high:
             raise ValueError(f"{entry['id']}: low is not below high")
-        parts = [part for t in (entry, *ablations) for part in (t, t.get("against", {}))]
+        parts = [
+            part
+            for t in (entry, *ablations)
+            for part in (t, t.get("against", {}), t.get("than", {}))
+        ]
         wrong = [
             name
             for part in parts
@@ -132,6 +137,7 @@ def parse(text: Mapping[str, Any]) -> list[Claim]:
             open=entry.get("open", ""),
             stand_in=next(iter(another), ""),
             phenomenon=entry.get("phenomenon", ""),
+            than=entry.get("than", {}),
             text=entry,
         )
         found.append(replace(claim, better=_better(claim, text.get("proposed", {}))))

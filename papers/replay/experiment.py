@@ -42,6 +42,7 @@ class Experiment:
     others: number of seeds for cells that no claim uses
     flows: rows with these values of axes have the goodput of each flow; empty: none has
     delay: whether rows have percentiles of one-way delay
+    sojourn: whether rows have the time of each group's packets in the queue
     step_s: step of the groups' goodput over time; 0: rows do not have it
     lengths: rows have the share of time in which the queue's length is between these two
     profile: parameters that the TCP profile sets, whatever set and axes say
@@ -59,6 +60,7 @@ class Experiment:
     flows: Mapping[str, Sequence[Value]] = field(default_factory=dict)
     step_s: float = 0
     delay: bool = False
+    sojourn: bool = False
     lengths: Sequence[float] = ()
     profile: Mapping[str, Value] = field(default_factory=dict)
     where: Sequence[Where] = ()

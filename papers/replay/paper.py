@@ -152,6 +152,7 @@ class Paper:
                         (
                             *words(experiment, self.disciplines, name, point, seed),
                             *(("--module", module) if module else ()),
+                            *(("--sojourn",) if experiment.sojourn else ()),
                         ),
                     )
 
@@ -264,6 +265,7 @@ def load(name: str, *, quick: bool = False, profile: str = OWN) -> Paper:
                     flows=claim_types.lists(entry.get("flows", {})),
                     step_s=entry.get("step_s", 0),
                     delay=entry.get("delay", False),
+                    sojourn=entry.get("sojourn", False),
                     lengths=entry.get("lengths", ()),
                     profile=theirs,
                     where=wheres(

@@ -28,7 +28,7 @@ PROFILES = [(name, profile) for name in PAPERS for profile in paper.load(name).p
 
 def facts_of(cell: Cell) -> Facts:
     """Return the facts of a cell's run, computed from its command line."""
-    scenario, *words = cell.words
+    scenario, *words = (word for word in cell.words if word != "--sojourn")
     options = list(zip(words[::2], words[1::2], strict=True))
     given = [value for option, value in options if option == "--set"]
     others = {option: value for option, value in options if option != "--set"}
@@ -76,6 +76,7 @@ def plausible(facts: Facts) -> dict[str, Any]:
                 "dropped": 0.01,
                 "goodput_bps": {"mean": group.fair_share_bps, "sd": 1.0},
                 "delay_ms": spread,
+                "sojourn_ms": spread,
                 "completion_s": {
                     **spread,
                     "completed": 9,

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from aqmlab.report import intervals
-from replay import claims, judgement, pages, paper, store, time_plots
+from replay import claim_types, claims, judgement, pages, paper, store, time_plots
 from replay.claim_verdict import by_cell, judge, versions
 from replay.paper import Paper
 from tests.scenarios.paper_by_hand import CLAIMS, SWEEP, rewrite, run, verdicts
@@ -467,6 +467,36 @@ def test_claim_has_the_keys_of_the_claim_it_is_like(made_up: Paper) -> None:
     assert (third.id, third.low, third.high) == ("C3", 0.8, 0.95)
     assert (fourth.id, fourth.low, fourth.high) == ("C4", 0.9, 0.95)
     assert (third.what, third.ablations) == (first.what, first.ablations)
+
+
+@pytest.mark.parametrize(
+    ("more", "value"),
+    [
+        ("", 2.0),  # (0.8 / 0.2) / (0.4 / 0.2)
+        ("difference = true", 0.4),  # (0.8 - 0.2) - (0.4 - 0.2)
+    ],
+)
+def test_claim_compares_its_value_with_the_value_elsewhere(
+    made_up: Paper, more: str, value: float
+) -> None:
+    def planted(row: dict[str, Any]) -> dict[str, Any]:
+        good = {100: 0.4, 200: 0.8}.get(row["at"].get("buffer"), 0.0)
+        row["metrics"]["summary"]["utilization"] = good if row["discipline"] == "good" else 0.2
+        return row
+
+    extra = '[claim.C3]\nlike = "C1"\nagainst = { of = "bad" }\nthan = { at = { buffer = 100 } }\n'
+    (made_up.directory / claims.CLAIMS).write_text(f"{CLAIMS}{extra}low = 0.1\nhigh = 3\n{more}\n")
+    rewrite(made_up, planted)
+    third = claims.load(made_up.directory)[2]
+    axes = {one.name: one.axes for one in made_up.experiments}
+    judged = judge(third, axes, by_cell(made_up.rows()), made_up.seeds)
+    assert judged.value
+    assert judged.value.value == pytest.approx(value)
+    assert {row["at"]["buffer"] for row in judged.cells} == {100, 200}
+    assert third.judges("one", "bad", {"buffer": 100})
+    assert third.unit == ""
+    shorter = {key: value for key, value in third.text.items() if key != "than"}
+    assert third.bounds != claim_types.bounds_of(shorter)
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_cells_are_valid_runs_and_claims_can_be_computed(name: str) -> None:
         for varied in (claim, *(claim.varied(t.by) for t in claim.ablations)):
             # The ratio of a cell to itself is always 1.
             assert varied.what != varied.against, claim.id
-            used = [s for s in (varied.what, varied.against) if s]
+            used = varied.selections
             for selection in used:
                 assert set(selection.at) <= set(axes[selection.experiment]), claim.id
                 for axis, values in selection.at.items():
@@ -365,6 +365,16 @@ def test_interrupted_sweep_continues(made_up: Paper) -> None:
     assert 0 < left < len(whole)
     store.append(made_up.results, whole[-1])
     assert len(store.read(made_up.results)) == left + 1
+
+
+def test_experiment_measures_the_time_in_the_queue_if_it_says_so(made_up: Paper) -> None:
+    file = made_up.directory / "sweep.toml"
+    file.write_text(file.read_text().replace("axes = { rtt", "sojourn = true\naxes = { rtt", 1))
+    found = {
+        (cell.experiment.name, cell.words.count("--sojourn"))
+        for cell in paper.load("made-up").cells()
+    }
+    assert found == {("one", 0), ("other", 1)}
 
 
 def test_experiment_takes_the_workload_of_another(made_up: Paper) -> None:
