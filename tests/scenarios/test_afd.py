@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0
+"""AFD, a rival of papers/buffers: flows that do not react to drops get what its formula says.
+
+The oracle is arithmetic. Flow i sends r_i, and all of them more than the link carries. A drop
+probability of 1 - m_fair / m_i with m_i in proportion to r_i leaves min(r_i, f) of each flow.
+These must add up to the link's rate, which gives f, the max-min fair share.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from aqm.runs import Runs
+from tests.scenarios.shortrun import ROOT, result
+
+AFD = ROOT / "papers" / "buffers" / "afd"
+LINK = 10.0
+LIMIT, TARGET, SHADOW = 100, 50, 500
+SCENARIO = f"""
+from aqmlab.run import flows
+from aqmlab.run.flows import Cbr
+from aqmlab.run.scenario import Scenario
+from aqmlab.run.settings import BOTTLENECK, TCP, TIME, with_defaults
+
+
+def groups(settings, rng):
+    return [
+        group
+        for rate in {{rates}}
+        for group in flows.udp(
+            settings, rng, f"sends{{{{rate}}}}", 1, 20, Cbr(rate * 1e6, 1000, jitter=1.0)
+        )
+    ]
+
+
+SCENARIO = Scenario(
+    "rates",
+    "flows that do not react to drops",
+    (
+        *with_defaults(BOTTLENECK, rate={LINK}),
+        *TCP,
+        *with_defaults(TIME, warmup=5.0, duration=20.0),
+    ),
+    groups,
+)
+"""
+
+
+def fair_share(rates: list[float]) -> float:
+    """Return f, with sum(min(rate, f)) equal to the link's rate."""
+    left, many = LINK, len(rates)
+    for rate in sorted(rates):
+        if rate >= left / many:
+            break
+        left, many = left - rate, many - 1
+    return left / many
+
+
+@pytest.mark.parametrize(
+    ("rates", "sample"), [([4, 8, 16], 1), ([4, 8, 16], 5), ([3, 6, 12], 1), ([2, 4, 8, 16], 1)]
+)
+def test_afd_leaves_each_unresponsive_flow_what_its_formula_says(
+    rates: list[float], sample: int, tmp_path: Path
+) -> None:
+    scenario = tmp_path / "rates.py"
+    scenario.write_text(SCENARIO.format(rates=rates))
+    options = f"afd 1 u32 {LIMIT} 2 u32 {TARGET} 3 u32 {SHADOW} 4 u32 {sample}"
+    out = tmp_path / "out"
+    found = result(out, "--module", str(AFD), "--qdisc", options, scenario=(str(scenario),))
+    share = fair_share(rates)
+    for rate in rates:
+        lost = found["groups"][f"sends{rate}"]["loss"]
+        assert lost == pytest.approx(max(0, 1 - share / rate), abs=0.02), rate
+    assert found["summary"]["queue_packets"]["mean"] == pytest.approx(TARGET, rel=0.1)
+    # m_fair is a fair flow's part of the shadow buffer; the run's first second is left out.
+    state = Runs("afd", [out]).state
+    m_fair = state[state["time_s"] > 1]["m_fair"].mean() / 1000
+    assert m_fair == pytest.approx(SHADOW * share / sum(rates), rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ("1 u32 64 2 u32 65", "afd: target must be at most limit"),
+        ("5 u32 1800", "afd: alpha must be less than beta"),
+        ("3 u32 0", "integer out of range"),
+    ],
+)
+def test_afd_refuses_wrong_options_with_a_sentence(options: str, says: str) -> None:
+    words = ("tc", "qdisc", "add", "dev", "lo", "root", "afd", *options.split())
+    boot = (ROOT / "lab" / "boot", "--module", AFD, "--", *words)
+    done = subprocess.run(boot, capture_output=True, text=True, timeout=300)
+    assert done.returncode != 0
+    assert says in done.stdout + done.stderr
