@@ -45,7 +45,8 @@ static int __flow_buffer_classify(struct sk_buff *skb,
 	int verdict;
 	u32 minor;
 
-	verdict = filter_class(skb, sch, b->named, &minor, to_free);
+	verdict = filter_class(skb, sch, min_t(u32, b->named, FLOW_BUFFER_CLASSES),
+			       &minor, to_free);
 	if (unlikely(verdict))
 		return verdict;
 	if (unlikely(minor > b->named))

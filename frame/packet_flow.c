@@ -56,18 +56,25 @@ EXPORT_SYMBOL_GPL(packet_flow_dissect);
  * Return whether we can read only the headers of a tunnel, and skb->hash is of a flow
  * inside. Call if the hash knows ports (l4_hash), and the protocol is not TCP.
  *
- * If we found no ports, they are inside: ESP, MACsec. UDP may carry anything. Tunnels
- * note where the inner headers are. A few (L2TP, OpenVPN) do not, but keep the socket
- * of a local sender.
+ * If we found no ports, they are inside: MACsec, MPLS. The dissector takes the SPI of ESP
+ * and AH for ports, but the ports are inside, too. UDP may carry anything. Tunnels note
+ * where the inner headers are. A few (L2TP, OpenVPN) do not, but keep the socket of a
+ * local sender.
  */
 bool flow_hash_is_inner(const struct sk_buff *skb, const struct packet_flow *f)
 {
 	const struct sock *sk = skb->sk;
 
-	if (f->protocol != IPPROTO_UDP)
+	switch (f->protocol) {
+	case IPPROTO_UDP:
+		return skb->inner_network_header ||
+		       (sk && sk_fullsock(sk) && sk->sk_protocol != IPPROTO_UDP);
+	case IPPROTO_ESP:
+	case IPPROTO_AH:
+		return true;
+	default:
 		return !f->key.ports;
-	return skb->inner_network_header ||
-	       (sk && sk_fullsock(sk) && sk->sk_protocol != IPPROTO_UDP);
+	}
 }
 EXPORT_SYMBOL_GPL(flow_hash_is_inner);
 

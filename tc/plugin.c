@@ -329,11 +329,6 @@ static void text_bytes(char *buf, const struct plugin_option *o, __u64 v)
 	put_exact(buf, v, 1024, size_names);
 }
 
-static void rough_bytes(char *buf, __u64 v)
-{
-	put_rough(buf, v, 1024, size_names);
-}
-
 static bool parse_time(__u64 *value, const char *arg,
 		       const struct plugin_option *o,
 		       const struct plugin_line *line)
@@ -347,11 +342,6 @@ static void text_time(char *buf, const struct plugin_option *o, __u64 v)
 {
 	(void)o;
 	put_exact(buf, v, 1000, time_names + 1);
-}
-
-static void rough_time(char *buf, __u64 v)
-{
-	put_rough(buf, v, 1000, time_names + 1);
 }
 
 /* The speed of the device in Mbit/s, as the kernel has it; 0: unknown. */
@@ -462,19 +452,29 @@ static void allowed_real(char *buf, const struct plugin_option *o)
 		sprintf(buf, " packets");
 }
 
+/* Values that are accepted as they are written: 4294967295b, because 4Gb is more. */
 #define ALLOWED(type) \
 static void allowed_##type(char *buf, const struct plugin_option *o) \
 { \
 	char most[PLUGIN_TEXT]; \
 \
-	rough_##type(buf, o->least); \
-	rough_##type(most, o->greatest); \
+	text_##type(buf, o, o->least); \
+	text_##type(most, o, o->greatest); \
 	strcat(strcat(buf, " to "), most); \
 }
 
 ALLOWED(bytes)
 ALLOWED(time)
-ALLOWED(rate)
+
+/* The greatest rate rounds down, to 8.796Tbit. */
+static void allowed_rate(char *buf, const struct plugin_option *o)
+{
+	char most[PLUGIN_TEXT];
+
+	rough_rate(buf, o->least);
+	rough_rate(most, o->greatest);
+	strcat(strcat(buf, " to "), most);
+}
 
 const struct plugin_type plugin_type_FLAG = {
 	.size = sizeof(__u8), .json = json_flag,

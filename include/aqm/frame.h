@@ -164,7 +164,8 @@ void aqm_walk(struct Qdisc *sch, struct qdisc_walker *arg, u32 count);
  * filter_class() - find the class of an arrival
  * @skb: the arrival
  * @sch: the qdisc
- * @classes: number of its classes
+ * @classes: number of its classes, at most 65535. With 65536, priority 0 would name the
+ *	last one of a qdisc with the handle 1:
  * @minor: set to the minor number of the class; 0 if none is named
  * @to_free: list of packets to free
  *

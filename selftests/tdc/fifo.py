@@ -42,7 +42,7 @@ BANDWIDTH = Option(
     {"100mbit": 12500000, "100gbit": 12500000000},
     bad="fast 9tbit",
 )
-AVPKT = Option("avpkt", "1000b", "1b to 4Gb", {"1500": 1500, "64": 64}, bad="0")
+AVPKT = Option("avpkt", "1000b", "1b to 4294967295b", {"1500": 1500, "64": 64}, bad="0")
 LINK = (BANDWIDTH, AVPKT)
 
 NODROP = Conflict("nodrop", "nodrop needs ecn")

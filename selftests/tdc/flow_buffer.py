@@ -21,7 +21,7 @@ OPTIONS: Sequence[Option] = (
     Option(
         "memory_limit",
         "auto",
-        "1b to 4Gb",
+        "1b to 4294967295b",
         {"2Mb": 2 << 20, "1": 1, U32: int(U32)},
         bad="0 5gb 5x",
     ),

@@ -573,6 +573,7 @@ bool __skb_flow_dissect(const struct net *net, const struct sk_buff *skb,
 	case IPPROTO_UDP:
 	case IPPROTO_DCCP:
 	case IPPROTO_SCTP:
+	case IPPROTO_ESP:	/* as in the kernel, where the SPI counts as ports */
 		if (l4 + 4 > end)
 			return false;
 		memcpy(&keys->ports.ports, l4, 4);

@@ -443,6 +443,8 @@ static void write_headers(struct sk_buff *skb, const struct packet *p)
 		put16(l4, p->sport ?: 1024 + p->flow % 60000);
 		put16(l4 + 2, p->dport);
 	}
+	if (p->proto == IPPROTO_ESP)
+		put16(l4 + 2, 0x100);	/* SPI */
 	if (p->proto == IPPROTO_TCP)
 		l4[13] = p->flags;
 	memcpy(skb->data, buf, skb->tail - skb->data);

@@ -6,6 +6,7 @@ The expectation is fq_codel: it queues by skb->hash, if that is of ports (l4_has
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 
@@ -143,3 +144,41 @@ def test_fpq_counts_the_flows_inside_a_tunnel_on_a_kernel(name: str) -> None:
     assert done.returncode == 0, done.stderr
     one, twelve = map(int, done.stdout.split())
     assert 9 <= twelve - one <= 13
+
+
+ESP = """
+modprobe esp4
+ip link add d0 type dummy
+ip addr add 10.8.0.1/24 dev d0
+ip link set d0 up
+ip neigh replace 10.8.0.2 lladdr 02:00:00:00:00:02 dev d0
+ip xfrm state add src 10.8.0.1 dst 10.8.0.2 proto esp spi 5 reqid 1 mode transport \\
+    aead 'rfc4106(gcm(aes))' 0x0102030405060708091011121314151617181920 128
+ip xfrm policy add src 10.8.0.1 dst 10.8.0.2 dir out tmpl proto esp reqid 1 mode transport
+tc qdisc add dev d0 root handle 1: tbf rate 1kbit burst 2kb limit 1mb
+tc qdisc add dev d0 parent 1:1 handle 2: fred limit 1000 bandwidth 1gbit
+python3 -c '
+import socket
+held = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(12)]
+for one in held:
+    one.connect(("10.8.0.2", 9))
+for one in 3 * held:
+    one.send(bytes(200))
+'
+tc -s -j qdisc show dev d0
+"""
+
+
+@pytest.mark.qemu
+@pytest.mark.extra
+def test_fred_tells_the_flows_in_ipsec_apart_on_a_stock_kernel() -> None:
+    """The lab's kernel has no IPsec. The dissector of tests in user space is not the kernel's."""
+    done = subprocess.run(
+        [TOP / "lab" / "boot", "--engine", "qemu", "--kernel", "6.12", "--", "sh", "-ec", ESP],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    shown = {qdisc["kind"]: qdisc for qdisc in json.loads(done.stdout)}
+    assert shown["fred"]["active"] == 12

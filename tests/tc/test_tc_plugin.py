@@ -258,7 +258,7 @@ REFUSED = [
     ("qsdrr", "limit 7pp", "not possible"),
     ("qsdrr", "flows auto", "not possible"),
     ("qsdrr", "flows 7p", "not possible"),
-    ("qsdrr", "memory_limit 4096mb", "allowed: 1b to 4Gb"),
+    ("qsdrr", "memory_limit 4096mb", "allowed: 1b to 4294967295b"),
     ("qsdrr", "memory_limit 300.3", "not possible"),
     ("qsdrr", "memory_limit nan", "not possible"),
     ("qsdrr", "memory_limit inf", "not possible"),
@@ -306,6 +306,17 @@ def test_wrong_input_is_refused_with_a_message(kind: str, words: str, message: s
     assert message in said
     assert said.startswith((f"{kind}: ", '"bandwidth'))
     assert said.count("\n") <= 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_greatest_value_that_a_message_names_is_allowed(kind: str, tc: Tc) -> None:
+    named = 0
+    for option in interface.read(kind).options:
+        said = tc.refusal(kind, f"{option.name} -1")
+        if greatest := re.search(r"allowed: .* to ([^\s,]+)", said):
+            named += 1
+            assert "not possible" not in tc.add(kind, f"{option.name} {greatest[1]}").stderr
+    assert named > 3
 
 
 def test_percentage_is_relative_to_the_devices_speed(tc: Tc) -> None:

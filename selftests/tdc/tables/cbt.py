@@ -41,7 +41,7 @@ KIND = Kind(
             bad="0 1048577",
         ),
         fifo.BANDWIDTH,
-        Option("latency", "auto", "1us to 4295s", {"20ms": 20000, "1us": 1}, bad="fast 0"),
+        Option("latency", "auto", "1us to 4294967295us", {"20ms": 20000, "1us": 1}, bad="fast 0"),
         share("share_tcp", "0.75", 0.5),
         share("share_tagged", "0.15", 0.25),
         share("share_other", "0.1", 0.2),
@@ -81,7 +81,13 @@ KIND = Kind(
             {"random": "random", "arrival": "arrival"},
             bad="nonsense",
         ),
-        Option("memory_limit", "auto", "1b to 4Gb", {"1000000b": 1000000, "4096": 4096}, bad="0 x"),
+        Option(
+            "memory_limit",
+            "auto",
+            "1b to 4294967295b",
+            {"1000000b": 1000000, "4096": 4096},
+            bad="0 x",
+        ),
         flag("split_gso", default=True),
     ],
     conflicts=[

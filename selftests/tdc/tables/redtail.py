@@ -41,7 +41,7 @@ KIND = Kind(
         Option(
             "avpkt",
             "1000b",
-            "64b to 64Kb",
+            "64b to 65535b",
             {"1500": 1500, "64": 64},
             bad="63 65536",
         ),
@@ -50,8 +50,8 @@ KIND = Kind(
         flag("adaptive", default=True),
         *MARKING,
         Option("packets", "128p", f"0 to {U32} packets", {"50p": 50, "0": 0}, bad="-1"),
-        Option("age", "0us", "0us to 4295s", {"100ms": 100000, "1s": 1000000}, bad="x"),
-        Option("tau", "5s", "1us to 4295s", {"2s": 2000000, "1us": 1}, bad="0"),
+        Option("age", "0us", "0us to 4294967295us", {"100ms": 100000, "1s": 1000000}, bad="x"),
+        Option("tau", "5s", "1us to 4294967295us", {"2s": 2000000, "1us": 1}, bad="0"),
         Option(
             "flows",
             "1024",
