@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Run the same experiments on many releases of Linux, as Debian ships them.
 
-QEMU boots them in virtual time (docs/kernels-study.md). The first table names the differences between
-kernels that follow each other, and between the oldest and the newest. The others have a line for
-each experiment and a cell for each kernel. The tables are Markdown.
+QEMU boots them in virtual time (docs/kernels-study.md). The first table names the differences
+between kernels that follow each other, and between the oldest and the newest. The others have a
+line for each experiment and a cell for each kernel. The tables are Markdown.
 """
 
 from __future__ import annotations

@@ -85,9 +85,7 @@ def test_modules_do_not_depend_on_the_directory_of_the_checkout(
 @pytest.mark.qemu
 @pytest.mark.extra
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_our_modules_do_not_name_the_directory_of_the_checkout(
-    tools: None, kernel: str
-) -> None:
+def test_our_modules_do_not_name_the_directory_of_the_checkout(tools: None, kernel: str) -> None:
     """BUG() and WARN() would put the paths of our files into them."""
     found = cross.ensure_modules(images.ensure(kernel))
     assert len(found) > len(KINDS)
