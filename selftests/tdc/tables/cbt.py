@@ -2,7 +2,19 @@
 """The cases of cbt."""
 
 import fifo
-from table import MARKING, SEED, Case, Conflict, Kind, Option, changed, choice, flag, on_gate
+from table import (
+    HOLDING,
+    MARKING,
+    SEED,
+    Case,
+    Conflict,
+    Kind,
+    Option,
+    changed,
+    choice,
+    flag,
+    on_gate,
+)
 
 U32 = 4294967295
 PART = "0 to 1"
@@ -81,14 +93,7 @@ KIND = Kind(
             {"random": "random", "arrival": "arrival"},
             bad="nonsense",
         ),
-        Option(
-            "memory_limit",
-            "auto",
-            "1b to 4294967295b",
-            {"1000000b": 1000000, "4096": 4096},
-            bad="0 x",
-        ),
-        flag("split_gso", default=True),
+        *HOLDING,
     ],
     conflicts=[
         Conflict("share_tcp 0.9", "the three shares add up to more than 1"),

@@ -2,7 +2,7 @@
 """The cases of chokex."""
 
 import fifo
-from table import MARKING, SEED, Conflict, Kind, Option, changed, flag, on_gate
+from table import HOLDING, MARKING, SEED, Conflict, Kind, Option, changed, flag, on_gate
 
 KIND = Kind(
     "chokex",
@@ -17,14 +17,7 @@ KIND = Kind(
         flag("gentle"),
         *MARKING,
         SEED,
-        Option(
-            "memory_limit",
-            "auto",
-            "1b to 4294967295b",
-            {"1000000b": 1000000, "4096": 4096},
-            bad="0 x",
-        ),
-        flag("split_gso", default=True),
+        *HOLDING,
     ],
     alone=["adaptive"],
     conflicts=[
