@@ -114,10 +114,14 @@ class Claim:
     text: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def compares(self) -> bool:
+        """Return whether its value is a ratio to another value, or a difference from it."""
+        return bool(self.against or self.than)
+
+    @property
     def on_log_scale(self) -> bool:
         """Return whether the value is a ratio or a maximum, and not of differences."""
-        ratio = self.against is not None or bool(self.than)
-        return not self.difference and (self.fold == "max" or ratio)
+        return not self.difference and (self.fold == "max" or self.compares)
 
     @property
     def kind(self) -> str:
@@ -145,7 +149,8 @@ class Claim:
     @property
     def selections(self) -> list[Selection]:
         """Return the cells that its verdict needs."""
-        more = self.elsewhere.selections if self.elsewhere else []
+        elsewhere = self.elsewhere
+        more = elsewhere.selections if elsewhere else []
         return [s for s in (self.what, self.against) if s] + more
 
     def varied(self, by: Mapping[str, Any]) -> Claim:
@@ -163,7 +168,7 @@ class Claim:
         """Return the unit behind its numbers; it is empty for a ratio."""
         if self.scale == 100:
             return " %"
-        if (self.against or self.than) and not self.difference:
+        if self.compares and not self.difference:
             return ""
         return next((f" {unit}" for part, unit in UNITS.items() if part in self.what.metric), "")
 

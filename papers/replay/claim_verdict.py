@@ -132,8 +132,9 @@ def measure(
         else:
             values = [_ratio(a, b) for a, b in zip(values, others, strict=True)]
     value = math.nan if any(map(math.isnan, values)) else FOLDS[claim.fold](values)
-    if claim.elsewhere:
-        other, more = measure(claim.elsewhere, axes, cells, seeds)
+    elsewhere = claim.elsewhere
+    if elsewhere:
+        other, more = measure(elsewhere, axes, cells, seeds)
         return value - other if claim.difference else _ratio(value, other), rows + more
     return value, rows
 
