@@ -24,7 +24,7 @@ from .page_model import PageModel
 from .paper import PAPERS
 
 #: Papers that are our own questions.
-QUESTIONS = ("buffers", "dropcut", "memory", "mixed", "today")
+QUESTIONS = ("buffers", "dropcut", "memory", "mixed", "settings", "today")
 TEMPLATES = Path(__file__).with_name("templates")
 
 

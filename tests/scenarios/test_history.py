@@ -162,7 +162,7 @@ def test_number_of_seeds_was_set_before_the_runs(name: str) -> None:
     assert raised == RAISED_LATER.get(name, set())
 
 
-@pytest.mark.parametrize("name", ["buffers", "dropcut", "memory", "mixed"])
+@pytest.mark.parametrize("name", ["buffers", "dropcut", "memory", "mixed", "settings"])
 def test_our_own_questions_name_the_commit_of_their_bounds(name: str) -> None:
     for claim in claims.load(paper.load(name).directory):
         place, _, named = claim.place.partition("; bound set in ")
