@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import math
+import re
+import statistics
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -11,7 +13,8 @@ from typing import Any
 from aqmlab.measure import derived_metrics, traffic_metrics
 from aqmlab.report import intervals, svg_plots
 
-from . import time_plots
+from . import claims, time_plots
+from .claim_types import lists
 from .experiment import Experiment
 from .markdown import cell
 from .paper import Paper
@@ -46,6 +49,25 @@ def _line(
                 mean = intervals.mean(values)
                 points.append((float(x), mean.value, 0.0 if math.isnan(mean.half) else mean.half))
     return svg_plots.Line(name, points, heavy=name in spec.get("heavy", ()))
+
+
+def _published(
+    spec: Mapping[str, Any], paper: Paper, experiment: Experiment
+) -> list[svg_plots.Line]:
+    """What the paper says of these disciplines, by the claims that `published` names. Of a range,
+    the middle. Raises ValueError for a claim that the plot cannot show."""
+    by_id = {claim.id: claim for claim in claims.load(paper.directory)}
+    points: dict[str, list[tuple[float, float, float]]] = {}
+    for name in spec.get("published", ()):
+        claim = by_id[name]
+        said = [float(number) for number in re.findall(r"\d+(?:\.\d+)?", claim.published)]
+        at = {axis: of for axis, of in claim.what.at.items() if axis != spec["x"]}
+        here = lists(spec.get("at", {}))
+        if claim.against or not said or claim.what.metric != spec["metric"] or at != here:
+            raise ValueError(f"{name} has no number for a plot of {spec['metric']}")
+        for x in claim.what.at.get(spec["x"], experiment.axes[spec["x"]]):
+            points.setdefault(claim.what.of, []).append((float(x), statistics.fmean(said), 0.0))
+    return [svg_plots.Line(of, of_one, hollow=True) for of, of_one in points.items()]
 
 
 def _slopes(
@@ -175,6 +197,7 @@ def plot(
         ]
         if lines := [line for line in lines if line.points]:
             lines += _slopes(mine.get("slopes", ()), lines[0].points)
+            lines += _published(mine, paper, experiment)
             panels.append(
                 svg_plots.Panel(
                     mine.get("title", ""),

@@ -42,6 +42,6 @@ def looks_of(names: Sequence[str]) -> dict[str, tuple[str, str]]:
     }
 
 
-def marked(look: tuple[str, str]) -> str:
+def marked(look: tuple[str, str], hollow: bool = False) -> str:
     """Return the attribute that puts a line's mark at each point of its path."""
-    return f' style="marker:url(#{look[1]}-{look[0][1:]})"'
+    return f' style="marker:url(#{"hollow-" * hollow}{look[1]}-{look[0][1:]})"'

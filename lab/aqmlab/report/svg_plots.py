@@ -29,6 +29,7 @@ class Line:
     joined: by a line
     marked: each by the discipline's mark
     heavy: drawn with a thick line
+    hollow: marks alone, which are not filled: values that were not measured here
     """
 
     name: str
@@ -36,6 +37,7 @@ class Line:
     joined: bool = True
     marked: bool = True
     heavy: bool = False
+    hollow: bool = False
 
 
 @dataclass(frozen=True)
@@ -155,6 +157,12 @@ def _ticks(panel: Panel, axes: _Axes) -> list[float]:
     return decades(values[0], values[-1])
 
 
+def _beside(panel: Panel, line: Line, x: float, y: float) -> float:
+    """Return how far right of its place a hollow mark stands, so that equal ones are all seen."""
+    here = [one.name for one in panel.lines if one.hollow and (x, y, 0.0) in one.points]
+    return 8.0 * (here.index(line.name) - (len(here) - 1) / 2) if line.hollow else 0.0
+
+
 def _panel(panel: Panel, low: float, top: float, looks: dict[str, tuple[str, str]]) -> list[str]:
     axes = _Axes(panel, low, top)
     bottom = HEIGHT - BOTTOM
@@ -186,7 +194,10 @@ def _panel(panel: Panel, low: float, top: float, looks: dict[str, tuple[str, str
     for line in panel.lines:
         colour, _ = looks[line.name]
         places = [
-            (axes.x(x), axes.y(y), axes.y(y + half), axes.y(max(0.0, y - half)))
+            (
+                axes.x(x) + _beside(panel, line, x, y),
+                *(axes.y(value) for value in (y, y + half, max(0.0, y - half))),
+            )
             for x, y, half in line.points
         ]
         for x, _, high, low in places:
@@ -200,17 +211,20 @@ def _panel(panel: Panel, low: float, top: float, looks: dict[str, tuple[str, str
         width = 3 if line.heavy else 1.4
         out.stroke(
             f"M{path}",
-            colour if line.joined else "none",
-            f' stroke-width="{width}" fill="none"{marked(looks[line.name]) * line.marked}',
+            colour if line.joined and not line.hollow else "none",
+            f' stroke-width="{width}" fill="none"'
+            f"{marked(looks[line.name], line.hollow) * line.marked}",
         )
     return out.lines()
 
 
-def _markers(looks: Iterable[tuple[str, str]]) -> str:
+def _markers(looks: Iterable[tuple[str, str]], hollow: Iterable[tuple[str, str]]) -> str:
+    drawn = [("", look, f'fill="{look[0]}"') for look in looks]
+    drawn += [("hollow-", look, f'fill="white" stroke="{look[0]}"') for look in hollow]
     return "".join(
-        f'<marker id="{mark}-{colour[1:]}" markerUnits="userSpaceOnUse" overflow="visible">'
-        f'<path d="{MARKS[mark]}" fill="{colour}"/></marker>'
-        for colour, mark in looks
+        f'<marker id="{kind}{mark}-{colour[1:]}" markerUnits="userSpaceOnUse" overflow="visible">'
+        f'<path d="{MARKS[mark]}" {how}/></marker>'
+        for kind, (colour, mark), how in drawn
     )
 
 
@@ -259,7 +273,10 @@ def picture(panels: Sequence[Panel], columns: int = 2) -> str:
         f'viewBox="0 0 {width} {height + legend}" font-family="sans-serif" font-size="12" '
         f'fill="{INK}">',
         f'<rect width="{width}" height="{height + legend}" fill="white"/>',
-        _markers(looks.values()),
+        _markers(
+            looks.values(),
+            dict.fromkeys(looks[line.name] for p in panels for line in p.lines if line.hollow),
+        ),
     ]
     for i, panel in enumerate(panels):
         out.append(f'<g transform="translate({i % columns * WIDTH} {i // columns * HEIGHT})">')
