@@ -135,6 +135,8 @@ CELLS = {
     "drr-high": _drr(3),
     "loss-0.5": _lossy(0.5, quick=True),
     "loss-2": _lossy(2, quick=False),
+    "loss-5": _lossy(5, quick=False),
+    "loss-10": _lossy(10, quick=False),
     "red": _red(12),
     # With 24 flows the average stays between the thresholds, where the curve is a line.
     "red-24": _red(24, probe="on"),
@@ -212,6 +214,19 @@ LAWS = (
         _padhye_mbps,
         _tcp_mbps,
         0.1,
+    ),
+    # The law assumes that a loss takes the rest of its round, and these losses are independent.
+    *(
+        Prediction(
+            "the same",
+            f"{percent} % random loss",
+            f"loss-{percent}",
+            "Mb/s for each flow",
+            _padhye_mbps,
+            _tcp_mbps,
+            0.25,
+        )
+        for percent in (5, 10)
     ),
     Prediction(
         "RED's equilibrium",
