@@ -65,6 +65,7 @@ class Prediction:
     theory, measured: functions of the cell's result
     within: largest relative error that the page and the test accept
     bound: "at most" or "at least" if theory gives a bound, and "" if it gives a value
+    missed: whether the error is larger than `within`, which was set before the runs
     """
 
     head: str
@@ -76,6 +77,7 @@ class Prediction:
     within: float
     digits: int = 3
     bound: str = ""
+    missed: bool = False
 
     def error(self, theory: float, measured: float) -> float:
         """Return the relative error of a measurement; 0 if it respects the bound."""

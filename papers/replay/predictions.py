@@ -215,7 +215,6 @@ LAWS = (
         _tcp_mbps,
         0.1,
     ),
-    # The law assumes that a loss takes the rest of its round, and these losses are independent.
     *(
         Prediction(
             "the same",
@@ -225,6 +224,7 @@ LAWS = (
             _padhye_mbps,
             _tcp_mbps,
             0.25,
+            missed=percent == 10,
         )
         for percent in (5, 10)
     ),

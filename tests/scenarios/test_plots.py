@@ -271,7 +271,9 @@ def test_numbers_of_the_papers_text_stand_beside_ours() -> None:
     (experiment,) = [each for each in one.experiments if each.name == "rtt"]
     (figure,) = [spec for spec in one.text["plot"] if spec["name"] == "8"]
     spec = {**figure, **figure["panels"][1]}
-    said = {line.name: sorted(line.points) for line in paper_plots._published(spec, one, experiment)}
+    said = {
+        line.name: sorted(line.points) for line in paper_plots._published(spec, one, experiment)
+    }
     buffers = (100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0)
     values = {
         "qsdrr": (40.0, 80.0, 90.0, 90.0, 90.0, 90.0),
