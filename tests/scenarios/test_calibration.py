@@ -42,7 +42,7 @@ def test_the_page_states_an_error_that_is_accepted(at: int) -> None:
 
 
 def newreno_mbps(loss: float, limited_transmit: bool, seconds: float = 20000) -> float:
-    """Follow NewReno round by round over 80 ms, where each packet is lost by itself.
+    """Follow NewReno round by round over 80 ms, where losses are independent.
 
     Three duplicate ACKs start fast recovery, which takes a round trip for each lost packet. The
     packets of the next round that ACKs before the first loss released give duplicate ACKs, too, and
