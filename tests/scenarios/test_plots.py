@@ -265,8 +265,8 @@ def test_a_slope_is_a_power_of_x_through_the_first_point() -> None:
 
 
 def test_numbers_of_the_papers_text_stand_beside_ours() -> None:
-    """Kantawala and Turner, section 4.2: under QSDRR and DRR 200 ms flows get 40 % with 100 packets,
-    with 200 packets 80 %, and with more almost 90 %; under RED and Blue always about 40 %."""
+    """Kantawala and Turner, section 4.2: under QSDRR and DRR 200 ms flows get 40 % of their share
+    with 100 packets, 80 % with 200, and almost 90 % with more; under RED and Blue always 40 %."""
     one = paper.load("kantawala2001")
     (experiment,) = [each for each in one.experiments if each.name == "rtt"]
     (figure,) = [spec for spec in one.text["plot"] if spec["name"] == "8"]
