@@ -84,6 +84,9 @@ def _flat(row: Record) -> dict[str, Any]:
     return columns
 
 
+#: Stands before a number in a column that has texts, too.
+NUMBER = "#"
+
 #: What a row has at a place: a column's values, or more places by their keys.
 Tree = dict[str, "Tree | list[Any]"]
 
@@ -91,7 +94,9 @@ Tree = dict[str, "Tree | list[Any]"]
 def _reader(values: list[Any], metric: bool) -> Callable[[Any], Any]:
     """Choose how to read the values of a column."""
     if isinstance(values[0], str):
-        return lambda text: json.loads(text) if text[:1] in ("[", "{") else text
+        return lambda text: (
+            json.loads(text.removeprefix(NUMBER)) if text[:1] in ("[", "{", NUMBER) else text
+        )
     if metric:
         return lambda number: int(number) if number == int(number) else number
     return float if isinstance(values[0], float) else int
@@ -201,7 +206,12 @@ def write(path: Path, rows: Iterable[Record]) -> None:
     for name in order:
         values = [columns.get(name) for columns in flat]
         types = {type(value) for value in values if value is not None}
-        kind = "object" if types == {str} else "Int64" if types == {int} else "float64"
+        if str in types and len(types) > 1:
+            values = [
+                value if value is None or isinstance(value, str) else NUMBER + json.dumps(value)
+                for value in values
+            ]
+        kind = "object" if str in types else "Int64" if types == {int} else "float64"
         series[name] = pd.Series(values, dtype=kind)
         if kind == "float64":
             shorter = series[name].astype("float32")

@@ -71,6 +71,17 @@ def test_rows_come_back_as_they_were(tmp_path: Path) -> None:
     assert text(store.read(path)) == text([ROW, other()])
 
 
+def test_an_axis_may_have_numbers_and_texts(tmp_path: Path) -> None:
+    """A round-trip time is 3 in one experiment and "3-40" in another one."""
+    rows = [
+        other(cell=f"c-{i}", at={"rtt": value}) for i, value in enumerate(("3-40", 3, 2.5, "7", 7))
+    ]
+    store.write(tmp_path / "rows", [ROW, *rows])
+    back = [row["at"]["rtt"] for row in store.read(tmp_path / "rows")]
+    assert back == ["25-58", "3-40", 3, 2.5, "7", 7]
+    assert [type(value) for value in back] == [str, str, int, float, str, int]
+
+
 def test_rows_of_older_versions_lose_bottlenecks_and_most_of_the_digest(tmp_path: Path) -> None:
     path, digest = tmp_path / "results.parquet", f"{ROW['digest']}{'f' * 48}"
     store.write(path, [{**ROW, "digest": digest, "hops": {"rtr 1:": {"offered": 9}}}])
