@@ -54,6 +54,8 @@ def traffic(kind: str, seed: int, steps: int = 1200) -> list[str]:
             words += f" tos={rng.randrange(4)}"
         if size > 2000:
             words += " gso=1448"
+        if size > 10_000:
+            words += " list=1"
         if rng.random() < 0.03:
             words += " act=" + rng.choice(("shot", "stolen", "ok"))
         if rng.random() < 0.05:
