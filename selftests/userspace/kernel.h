@@ -315,7 +315,7 @@ struct skb_shared_info {
 
 #define SKB_GSO_TCPV4		1
 #define SKB_GSO_TCPV6		16
-#define SKB_GSO_FRAGLIST	(1 << 18)
+#define SKB_GSO_FRAGLIST	0x40000
 
 #define USERSPACE_HEAD		96	/* bytes of a packet that exist */
 #define NET_IP_ALIGN		2
