@@ -67,8 +67,9 @@ split_gso_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 				 u32 class))
 {
 	struct parents_before before = parents_before(sch);
-	struct sk_buff *segments = split_gso(skb, sch, split);
+	/* A list that GRO has made is split in place: @skb becomes the first segment. */
 	u32 len = qdisc_pkt_len(skb);
+	struct sk_buff *segments = split_gso(skb, sch, split);
 	int verdict;
 
 	if (IS_ERR(segments)) {

@@ -150,7 +150,7 @@ static void one_packet(struct world *w)
 		snprintf(more, sizeof(more), " class=0x%x", 0x10000 + byte());
 	else if (what < 58 && what >= 54)
 		snprintf(more, sizeof(more), " gso=%u%s", 1 + byte() * 8,
-			 what == 57 ? " segs=0" : "");
+			 what == 57 ? " segs=0" : what == 56 ? " list=1" : "");
 	else if (what == 58)
 		snprintf(more, sizeof(more), " v6=1");
 	else if (what == 59)

@@ -315,6 +315,7 @@ struct skb_shared_info {
 
 #define SKB_GSO_TCPV4		1
 #define SKB_GSO_TCPV6		16
+#define SKB_GSO_FRAGLIST	0x40000
 
 #define USERSPACE_HEAD		96	/* bytes of a packet that exist */
 #define NET_IP_ALIGN		2
@@ -367,6 +368,7 @@ struct sk_buff {
 	struct sock	sender;		/* sk, if there is one */
 	int		filter_act;	/* verdict of the filters; TC_ACT_OK at first */
 	bool		lost;
+	u32		users;		/* beside the one that every packet has */
 };
 
 struct sk_buff_head {

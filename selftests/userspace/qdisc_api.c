@@ -348,6 +348,8 @@ void world_retire(struct sk_buff *skb, struct world_account *account)
 {
 	if (skb->where == USERSPACE_GONE)
 		userspace_violation("packet %u is freed twice", skb->number);
+	if (skb->users)
+		userspace_violation("packet %u is freed while it is used", skb->number);
 	world_move(skb, USERSPACE_GONE);
 	if (!skb->leaf) {
 		account->n++;
@@ -381,7 +383,10 @@ void kfree_skb(struct sk_buff *skb)
 
 void consume_skb(struct sk_buff *skb)
 {
-	world_retire(skb, &world->consumed);
+	if (skb->users)
+		skb->users--;
+	else
+		world_retire(skb, &world->consumed);
 }
 
 void rtnl_kfree_skbs(struct sk_buff *head, struct sk_buff *tail)
@@ -614,6 +619,26 @@ u32 skb_get_hash(struct sk_buff *skb)
 	return skb->hash;
 }
 
+/*
+ * As skb_segment_list(): a list of packets that GRO has made is split in place. The packet
+ * itself becomes the segment @first, and its caller still frees it.
+ */
+static struct sk_buff *split_in_place(struct sk_buff *skb, struct sk_buff *first)
+{
+	memcpy(skb->cb, first->cb, sizeof(skb->cb));
+	skb->len = first->len;
+	skb->data_len = first->data_len;
+	skb->tail = skb->data + skb_headlen(skb);
+	skb->truesize = first->truesize;
+	skb->shinfo = first->shinfo;
+	skb->next = first->next;
+	skb->users++;
+	list_del(&first->alive);
+	free(first->head);
+	free(first);
+	return skb;
+}
+
 /* The segments of a GSO packet, with all that a clone has. */
 struct sk_buff *skb_gso_segment(struct sk_buff *skb, netdev_features_t f)
 {
@@ -660,6 +685,8 @@ struct sk_buff *skb_gso_segment(struct sk_buff *skb, netdev_features_t f)
 		*last = s;
 		last = &s->next;
 	}
+	if (skb->shinfo.gso_type & SKB_GSO_FRAGLIST)
+		return split_in_place(skb, first);
 	return first;
 }
 

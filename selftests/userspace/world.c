@@ -376,7 +376,7 @@ struct packet {
 	unsigned int ihl, frag, flags;
 	u32 act;
 	u8 proto;
-	unsigned int hash, filter, ext, l4, inner, sock;
+	unsigned int hash, filter, ext, l4, inner, sock, list;
 	bool v6, has_ext, has_segs, has_truesize, has_size, has_hash, has_filter;
 };
 
@@ -588,6 +588,8 @@ static struct sk_buff *make_packet(const struct packet *p)
 		skb->shinfo.gso_segs = p->has_segs ? p->segs : segs;
 		skb->shinfo.gso_type = p->proto != IPPROTO_TCP ? 0 :
 				       p->v6 ? SKB_GSO_TCPV6 : SKB_GSO_TCPV4;
+		if (p->list)
+			skb->shinfo.gso_type |= SKB_GSO_FRAGLIST;
 		qdisc_skb_cb(skb)->pkt_len += (segs - 1) * headers;
 #ifndef USERSPACE_OLD
 		qdisc_skb_cb(skb)->pkt_segs = p->segs ?: segs;
@@ -1288,7 +1290,7 @@ static int read_packet(struct packet *p, const char *words)
 		FIELD(other), FIELD(bridged), FIELD(mac),
 		FIELD(hash), FIELD(filter), FIELD(ext), FIELD(ihl), FIELD(frag),
 		FIELD(flags),
-		FIELD(l4), FIELD(inner), FIELD(sock),
+		FIELD(l4), FIELD(inner), FIELD(sock), FIELD(list),
 #undef FIELD
 	};
 	static const struct {

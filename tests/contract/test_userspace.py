@@ -54,6 +54,8 @@ def traffic(kind: str, seed: int, steps: int = 1200) -> list[str]:
             words += f" tos={rng.randrange(4)}"
         if size > 2000:
             words += " gso=1448"
+        if size > 10_000:
+            words += " list=1"
         if rng.random() < 0.03:
             words += " act=" + rng.choice(("shot", "stolen", "ok"))
         if rng.random() < 0.05:
@@ -395,6 +397,8 @@ class Mutant:
 
 
 TELL = "qdisc_tree_reduce_backlog(sch, "
+LENGTH = "u32 len = qdisc_pkt_len(skb);"
+SPLIT = "struct sk_buff *segments = split_gso(skb, sch, split);"
 MUTANTS = [
     # A class is not activated. Or its count passes through 0, and an hfsc two levels up stalls.
     Mutant("qsdrr", "frame/parents.c", "verdict = NET_XMIT_SUCCESS;", ";"),
@@ -410,6 +414,8 @@ MUTANTS = [
     Mutant("tdrr", "include/aqm/queue.h", "parents_settle(sch);", ";"),
     Mutant("blue", "frame/queue.c", "q->unreported = 0;\n\tdelay", "delay"),
     Mutant("fpq", "include/aqm/queue.h", "unlikely(!q->segments) && q->unreported", "0"),
+    # The parents are told the length of the first segment: a list is split in place.
+    Mutant("blue", "include/aqm/split_gso.h", f"{LENGTH}\n\t{SPLIT}", f"{SPLIT}\n\t{LENGTH}"),
     Mutant("fred", "frame/split_gso.c", "(segment, QDISC_DROP_GENERIC);", "(segment, 0);"),
     Mutant("qsdrr", "include/aqm/queue.h", "qdisc_qstats_backlog_dec(sch, skb);", ""),
     Mutant("qsdrr", "include/aqm/queue.h", "qdisc_qstats_drop(sch);", ""),
