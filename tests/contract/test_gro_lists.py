@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A router receives UDP with rx-gro-list, as OpenWrt does: GRO makes lists of packets.
+"""A router receives UDP with rx-gro-list: GRO makes lists of packets.
 
 The kernel splits such a list in place: the packet that arrived becomes the first segment. Our
 disciplines then told their parents the length of this segment, not the length of the list.
