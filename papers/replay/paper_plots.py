@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from aqmlab.exceptions import nearest
 from aqmlab.measure import derived_metrics, traffic_metrics
 from aqmlab.report import intervals, svg_plots
 
@@ -59,6 +60,8 @@ def _published(
     by_id = {claim.id: claim for claim in claims.load(paper.directory)}
     points: dict[str, list[tuple[float, float, float]]] = {}
     for name in spec.get("published", ()):
+        if name not in by_id:
+            raise ValueError(f"published: {nearest('claim', name, by_id)}")
         claim = by_id[name]
         said = [float(number) for number in re.findall(r"\d+(?:\.\d+)?", claim.published)]
         at = {axis: of for axis, of in claim.what.at.items() if axis != spec["x"]}

@@ -284,6 +284,9 @@ def test_numbers_of_the_papers_text_stand_beside_ours() -> None:
     for name, ys in values.items():
         assert said[name] == [(x, y, 0.0) for x, y in zip(buffers, ys, strict=True)], name
     assert said["tdrr"] == [(100.0, 90.0, 0.0)]
+    spec["published"] = ["K301"]
+    with pytest.raises(ValueError, match='published: no claim "K301": did you mean K'):
+        paper_plots._published(spec, one, experiment)
     spec["published"] = ["K87"]
     with pytest.raises(ValueError, match=r"K87 has no number for a plot of groups\.far"):
         paper_plots._published(spec, one, experiment)
