@@ -207,5 +207,6 @@ static void __exit dctcp_ect1_unregister(void)
 
 module_init(dctcp_ect1_register);
 module_exit(dctcp_ect1_unregister);
+MODULE_VERSION("1");
 MODULE_DESCRIPTION("DCTCP over AccECN with ECT(1)");
 MODULE_LICENSE("GPL");

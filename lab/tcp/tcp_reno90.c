@@ -96,4 +96,5 @@ static void __exit reno90_unregister(void)
 module_exit(reno90_unregister);
 
 MODULE_LICENSE("GPL");
+MODULE_VERSION("1");
 MODULE_DESCRIPTION("TCP Reno of 1990: a partial ACK ends fast recovery");

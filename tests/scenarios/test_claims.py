@@ -696,3 +696,11 @@ def test_other_tcp_profile_is_judged_by_its_own_cells(made_up: Paper) -> None:
         "C2": "confirmed",
     }
     assert {j.verdict for j in verdicts(made_up).values()} == {"confirmed"}
+
+
+def test_each_module_that_a_row_may_need_says_its_version() -> None:
+    """A claim whose cells have a module without a version decides nothing."""
+    sources = [*(paper.ROOT / "lab" / "tcp").glob("*.c"), *paper.ROOT.glob("papers/*/*/*.c")]
+    assert len(sources) >= 4
+    for source in sources:
+        assert "MODULE_VERSION(" in source.read_text(), source

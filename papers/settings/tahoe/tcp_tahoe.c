@@ -101,4 +101,5 @@ static void __exit tahoe_unregister(void)
 module_exit(tahoe_unregister);
 
 MODULE_LICENSE("GPL");
+MODULE_VERSION("1");
 MODULE_DESCRIPTION("TCP Tahoe: three duplicate ACKs start slow start");
