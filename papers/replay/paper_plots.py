@@ -55,8 +55,10 @@ def _line(
 def _published(
     spec: Mapping[str, Any], paper: Paper, experiment: Experiment
 ) -> list[svg_plots.Line]:
-    """What the paper says of these disciplines, by the claims that `published` names. Of a range,
-    the middle. Raises ValueError for a claim that the plot cannot show."""
+    """Return the published numbers of the claims that `published` names. Of a range, the middle.
+
+    Raises ValueError for a claim that the plot cannot show.
+    """
     by_id = {claim.id: claim for claim in claims.load(paper.directory)}
     points: dict[str, list[tuple[float, float, float]]] = {}
     for name in spec.get("published", ()):
