@@ -1200,8 +1200,11 @@ static void do_again(void)
 
 	world->fail_in = 0;
 	world_most_alloc = S32_MAX;
-	/* A copy does not know a speed that the device forgot, or a measured rate. */
-	if (world->forgot || world->measured)
+	/*
+	 * A copy does not know a speed that the device forgot, a measured rate, or
+	 * values that stayed because there was no memory for new ones.
+	 */
+	if (world->forgot || world->measured || world->stale)
 		goto free;
 	if (world_ops->init(sch, opt, &extack))
 		userspace_violation("what is dumped is refused: %s",
@@ -1266,12 +1269,21 @@ static void do_truesize(u32 truesize)
 			skb->truesize = truesize;
 }
 
+/* The device has changed. */
+static void do_event(unsigned long event)
+{
+	bool might_fail = world->fail_in;
+
+	world_notify(&world->dev, event);
+	world->stale = might_fail && !world->fail_in;
+}
+
 static void do_speed(u32 speed)
 {
 	world->dev.speed = speed;
 	world->forgot = !speed || speed == (u32)SPEED_UNKNOWN ||
 			speed == SPEED_UNASKABLE;
-	world_notify(&world->dev, NETDEV_CHANGE);
+	do_event(NETDEV_CHANGE);
 }
 
 /* ---- the language ---- */
@@ -1436,7 +1448,7 @@ static int operation(const char *op)
 		return 0;
 	case 'm':
 		world->dev.mtu = n;
-		world_notify(&world->dev, NETDEV_CHANGEMTU);
+		do_event(NETDEV_CHANGEMTU);
 		return 0;
 	case 'o':
 		world->follows = n;

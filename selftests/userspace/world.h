@@ -88,6 +88,7 @@ struct world {
 	u32			warnings;
 	bool			fatal;
 	bool			forgot;	/* the device no longer knows its speed */
+	bool			stale;	/* memory failed when the device changed */
 	jmp_buf			entry;
 	u64			now;
 	struct delayed_work	*work[3];
