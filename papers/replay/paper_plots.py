@@ -59,9 +59,11 @@ def _published(
 
     Raises ValueError for a claim that the plot cannot show.
     """
+    if not spec.get("published"):
+        return []
     by_id = {claim.id: claim for claim in claims.load(paper.directory)}
     points: dict[str, list[tuple[float, float, float]]] = {}
-    for name in spec.get("published", ()):
+    for name in spec["published"]:
         if name not in by_id:
             raise ValueError(f"published: {nearest('claim', name, by_id)}")
         claim = by_id[name]
@@ -72,7 +74,7 @@ def _published(
             raise ValueError(f"{name} has no number for a plot of {spec['metric']}")
         for x in claim.what.at.get(spec["x"], experiment.axes[spec["x"]]):
             points.setdefault(claim.what.of, []).append((float(x), statistics.fmean(said), 0.0))
-    return [svg_plots.Line(of, of_one, hollow=True) for of, of_one in points.items()]
+    return [svg_plots.Line(of, of_one, joined=False, hollow=True) for of, of_one in points.items()]
 
 
 def _slopes(

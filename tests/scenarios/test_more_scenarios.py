@@ -9,6 +9,7 @@ import random
 import re
 import subprocess
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -83,11 +84,16 @@ ALONE = (
 
 
 def run(
-    scenario: str, out: Path, *settings: str, qdisc: str = "pfifo limit 50", seed: int = 1
+    scenario: str,
+    out: Path,
+    *settings: str,
+    qdisc: str = "pfifo limit 50",
+    seed: int = 1,
+    options: Sequence[str | Path] = (),
 ) -> dict[str, Any]:
     words = [word for setting in settings for word in ("--set", setting)]
     done = subprocess.run(
-        [RUN, scenario, "--out", out, "--qdisc", qdisc, "--seed", str(seed), *words],
+        [RUN, scenario, "--out", out, "--qdisc", qdisc, "--seed", str(seed), *words, *options],
         capture_output=True,
         text=True,
         timeout=300,

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.scenarios.test_more_scenarios import ROOT, run
+from tests.scenarios.test_more_scenarios import ROOT, run, table
 
 SETTINGS = (
     "flows=1",
@@ -53,31 +53,24 @@ def test_each_loss_restarts_tahoe_from_one_packet(tmp_path: Path) -> None:
     """With a FIFO of 20 packets and 41 packets on the path, a window of 62 loses a packet. Tahoe
     then halves the threshold, and starts from one packet at once. That needs five round trips, and
     a timer would need five more."""
-    done = subprocess.run(
-        [
-            *(ROOT / "netns-scenarios" / "run", "dumbbell", "--qdisc", "pfifo limit 20"),
-            *("--module", ROOT / "papers" / "settings" / "tahoe", "--tcp-state"),
-            *(
-                word
-                for setting in (*SETTINGS, "duration=8", "cc=tahoe")
-                for word in ("--set", setting)
-            ),
-            *("--out", tmp_path / "run"),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
+    run(
+        "dumbbell",
+        tmp_path / "run",
+        *SETTINGS,
+        "duration=8",
+        "cc=tahoe",
+        qdisc="pfifo limit 20",
+        options=("--module", ROOT / "papers" / "settings" / "tahoe", "--tcp-state"),
     )
-    assert done.returncode == 0, done.stderr
-    with (tmp_path / "run" / "tcp.csv").open(newline="") as file:
-        states = [row for row in csv.DictReader(file) if float(row["time_s"]) >= 2]
+    states = [row for row in table(tmp_path / "run" / "tcp.csv") if float(row["time_s"]) >= 2]
     (threshold,) = {int(row["ssthresh"]) for row in states}
     assert threshold == (41 + 20 + 1) // 2
     again = [int(row["retransmits"]) for row in states]
     assert {b - a for a, b in itertools.pairwise(again)} == {0, 1}
     assert 3 <= again[-1] - again[0] <= 5
-    with (tmp_path / "run" / "progress.csv").open(newline="") as file:
-        at = {float(row["time_s"]): int(row["bytes"]) for row in csv.DictReader(file)}
+    at = {
+        float(row["time_s"]): int(row["bytes"]) for row in table(tmp_path / "run" / "progress.csv")
+    }
     grown = [at[t + 0.5] - at[t] for t in at if 2 <= t < 8]
     # A round trip without acknowledgements, then 1, 2, 4, 8 and 16 of 41 packets.
     assert min(grown) > (10 - 6 + 31 / 41) / 10 * 0.5 * 10e6 / 8 * 1460 / 1514 * 0.95

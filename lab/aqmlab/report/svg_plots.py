@@ -29,7 +29,7 @@ class Line:
     joined: by a line
     marked: each by the discipline's mark
     heavy: drawn with a thick line
-    hollow: marks alone, which are not filled: values that were not measured here
+    hollow: marks that are not filled: values that were not measured here
     """
 
     name: str
@@ -211,7 +211,7 @@ def _panel(panel: Panel, low: float, top: float, looks: dict[str, tuple[str, str
         width = 3 if line.heavy else 1.4
         out.stroke(
             f"M{path}",
-            colour if line.joined and not line.hollow else "none",
+            colour if line.joined else "none",
             f' stroke-width="{width}" fill="none"'
             f"{marked(looks[line.name], line.hollow) * line.marked}",
         )
