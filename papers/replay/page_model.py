@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from aqmlab.measure import derived_metrics
+from aqmlab.report import intervals
 
 from . import joint, paper_plots, points, questions, time_plots
 from .claim_types import Ablation, Claim
@@ -180,11 +181,13 @@ class PageModel:
         scale: float = 1.0,
         digits: int = 0,
         median: bool = False,
+        interval: bool = False,
         **at: Any,
     ) -> str:
         """Return the mean of a metric over the seeds at one point of an experiment, as text.
 
         median: return the median instead, for a search that ends at its largest value
+        interval: append half of the mean's 95 % interval, if there are two seeds
         at: value of each axis
         Returns NOT_RUN if no row of that point has the metric.
         Raises ValueError if the paper has no such point.
@@ -201,8 +204,13 @@ class PageModel:
             if (row["experiment"], row["discipline"], row["at"]) == (experiment, discipline, at):
                 with suppress(derived_metrics.Absent):
                     values.append(derived_metrics.metric_of(row["metrics"], metric))
+        if not values:
+            return NOT_RUN
         average = statistics.median if median else statistics.fmean
-        return f"{scale * average(values):.{digits}f}" if values else NOT_RUN
+        shown = f"{scale * average(values):.{digits}f}"
+        if interval and len(values) > 1:
+            shown += f" ± {scale * intervals.mean(values).half:.{digits}f}"
+        return shown
 
     @property
     def minutes(self) -> float:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""AFD, a rival of papers/buffers: flows that do not react to drops get what its formula says.
+"""AFD and FairDrop, rivals in papers/buffers: flows that do not react to drops get a fair share.
 
-The oracle is arithmetic. Flow i sends r_i, and all of them more than the link carries. A drop
-probability of 1 - m_fair / m_i with m_i in proportion to r_i leaves min(r_i, f) of each flow.
-These must add up to the link's rate, which gives f, the max-min fair share.
+The oracle is arithmetic. Flow i sends r_i, and all of them more than the link carries. Both rules
+leave min(r_i, f) of each flow. In AFD this follows from a drop probability of 1 - m_fair / m_i
+with m_i in proportion to r_i. The rest must add up to the rate of the link, or of FairDrop's
+shadow link, which gives f, the max-min fair share.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from aqm.runs import Runs
 from tests.scenarios.shortrun import ROOT, result
 
 AFD = ROOT / "papers" / "buffers" / "afd"
+FAIRDROP = ROOT / "papers" / "buffers" / "fairdrop"
 LINK = 10.0
 LIMIT, TARGET, SHADOW = 100, 50, 500
 SCENARIO = f"""
@@ -49,9 +51,9 @@ SCENARIO = Scenario(
 """
 
 
-def fair_share(rates: list[float]) -> float:
+def fair_share(rates: list[float], link: float = LINK) -> float:
     """Return f, with sum(min(rate, f)) equal to the link's rate."""
-    left, many = LINK, len(rates)
+    left, many = link, len(rates)
     for rate in sorted(rates):
         if rate >= left / many:
             break
@@ -82,16 +84,45 @@ def test_afd_leaves_each_unresponsive_flow_what_its_formula_says(
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
+    ("rates", "shadow", "packets"),
+    [([4, 8, 16], 9.8, 20), ([4, 8, 16], 5.0, 4), ([3, 6, 12], 9.8, 4), ([2, 4, 8, 16], 9.8, 20)],
+)
+def test_fairdrop_leaves_each_unresponsive_flow_its_share_of_the_shadow_link(
+    rates: list[float], shadow: float, packets: int, tmp_path: Path
+) -> None:
+    scenario = tmp_path / "rates.py"
+    scenario.write_text(SCENARIO.format(rates=rates))
+    options = f"fairdrop 1 u32 {LIMIT} 2 u32 {round(shadow * 1e6 / 8)} 3 u32 {packets * 1000}"
+    out = tmp_path / "out"
+    found = result(out, "--module", str(FAIRDROP), "--qdisc", options, scenario=(str(scenario),))
+    share = fair_share(rates, shadow)
+    for rate in rates:
+        lost = found["groups"][f"sends{rate}"]["loss"]
+        assert lost == pytest.approx(max(0, 1 - share / rate), abs=0.02), rate
+    state = Runs("fairdrop", [out]).state
+    # The link is faster than the shadow, so the FIFO never fills, and no flow keeps a backlog
+    # that sends less than its share.
+    assert state["full"].iloc[-1] == 0
+    assert state["unfair"].iloc[-1] > 0
+    busy = sum(rate > share for rate in rates)
+    assert state[state["time_s"] > 1]["backlogged"].median() in (busy, busy + 1)
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "says"),
     [
-        ("1 u32 64 2 u32 65", "afd: target must be at most limit"),
-        ("5 u32 1800", "afd: alpha must be less than beta"),
-        ("3 u32 0", "integer out of range"),
+        (AFD, "1 u32 64 2 u32 65", "afd: target must be at most limit"),
+        (AFD, "5 u32 1800", "afd: alpha must be less than beta"),
+        (AFD, "3 u32 0", "integer out of range"),
+        (FAIRDROP, "1 u32 64", "fairdrop: give the rate of the shadow link"),
+        (FAIRDROP, "2 u32 1000 3 u32 0", "integer out of range"),
     ],
 )
-def test_afd_refuses_wrong_options_with_a_sentence(options: str, says: str) -> None:
-    words = ("tc", "qdisc", "add", "dev", "lo", "root", "afd", *options.split())
-    boot = (ROOT / "lab" / "boot", "--module", AFD, "--", *words)
+def test_a_rival_refuses_wrong_options_with_a_sentence(
+    module: Path, options: str, says: str
+) -> None:
+    words = ("tc", "qdisc", "add", "dev", "lo", "root", module.name, *options.split())
+    boot = (ROOT / "lab" / "boot", "--module", module, "--", *words)
     done = subprocess.run(boot, capture_output=True, text=True, timeout=300)
     assert done.returncode != 0
     assert says in done.stdout + done.stderr
