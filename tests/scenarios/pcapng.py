@@ -15,10 +15,14 @@ class Packet:
     """Of a capture: device, time after the epoch, direction, length on the wire, first bytes."""
 
     device: str
-    time_s: float
+    time_ns: int
     direction: int
     length: int
     data: bytes
+
+    @property
+    def time_s(self) -> float:
+        return self.time_ns / 1e9
 
 
 def read(path: Path) -> list[Packet]:
@@ -42,7 +46,7 @@ def read(path: Path) -> list[Packet]:
             packets.append(
                 Packet(
                     devices[device],
-                    (high << 32 | low) / 1e9,
+                    high << 32 | low,
                     flags & 3,
                     length,
                     bytes(body[20 : 20 + captured]),

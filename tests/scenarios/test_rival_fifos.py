@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 
 from aqm.runs import Runs
+from tests.scenarios.pcapng import OUTBOUND, read
 from tests.scenarios.shortrun import ROOT, result
 
 AFD = ROOT / "papers" / "buffers" / "afd"
@@ -111,6 +112,95 @@ def test_fairdrop_leaves_each_unresponsive_flow_its_share_of_the_shadow_link(
     assert state["backlogged"].median() in (busy, busy + 1)
 
 
+LENGTHS = f"""
+from aqmlab.run import flows
+from aqmlab.run.flows import Cbr
+from aqmlab.run.scenario import Scenario
+from aqmlab.run.settings import BOTTLENECK, TCP, TIME, with_defaults
+
+SOURCES = {{
+    "steady": Cbr(6e6, 1000, jitter=1.0),
+    "large": Cbr(8e6, 1400, jitter=1.0, start_s=1.5),
+    "paused": Cbr(4e6, 400, jitter=1.0, start_s=1.2, stop_s=2.0),
+    "sparse": Cbr(0.3e6, 200, jitter=1.0),
+}}
+
+
+def groups(settings, rng):
+    return [
+        group
+        for name, source in SOURCES.items()
+        for group in flows.udp(settings, rng, name, 1, 20, source)
+    ]
+
+
+SCENARIO = Scenario(
+    "lengths",
+    "flows with packets of other lengths, which come and go",
+    (
+        *with_defaults(BOTTLENECK, rate={LINK}),
+        *TCP,
+        *with_defaults(TIME, warmup=1.0, duration=2.0),
+    ),
+    groups,
+)
+"""
+
+
+@pytest.mark.parametrize(("limit", "shadow"), [(1000, 9.8), (1000, 3.0), (5, 12.0)])
+def test_fairdrop_drops_what_its_simulated_queue_would_not_take(
+    limit: int, shadow: float, tmp_path: Path
+) -> None:
+    """The oracle serves the backlogs of the flows in a capture of the router, in rounds.
+
+    A packet is queued up to a microsecond after its time in the capture. So where the backlog is
+    within two bytes of the threshold, either decision is right.
+    """
+    scenario, out, threshold = tmp_path / "lengths.py", tmp_path / "out", 6000
+    scenario.write_text(LENGTHS)
+    bytes_per_ns = shadow / 8e3
+    qdisc = f"fairdrop 1 u32 {limit} 2 u32 {round(shadow * 1e6 / 8)} 3 u32 {threshold}"
+    options = ("--module", str(FAIRDROP), "--qdisc", qdisc, "--pcap", "rtr")
+    result(out, *options, scenario=(str(scenario),))
+    arrived, left = [], {}
+    for packet in read(out / "rtr.pcapng"):
+        flow, number = packet.data[26:30], packet.data[18:20]
+        if packet.direction == OUTBOUND:
+            left[flow, number] = packet.time_ns
+        else:
+            arrived.append((packet.time_ns, flow, number, packet.length))
+    backlog: dict[bytes, float] = {}
+    before_ns, close, full, unfair = arrived[0][0], 0, 0, 0
+    queued: list[int] = []
+    end_ns = max(left.values()) - 50_000_000  # the run ends with packets in the queue
+    for now_ns, flow, number, length in arrived:
+        if now_ns > end_ns:
+            break
+        budget = (now_ns - before_ns) * bytes_per_ns
+        before_ns = now_ns
+        while backlog and budget > 1e-6:
+            each = min(*backlog.values(), budget / len(backlog))
+            budget -= each * len(backlog)
+            backlog = {of: has - each for of, has in backlog.items() if has - each > 1e-6}
+        has, passed = backlog.get(flow, 0.0), (flow, number) in left
+        queued = [leaves_ns for leaves_ns in queued if leaves_ns >= now_ns]
+        if abs(has - threshold) < 2:
+            close += 1
+        elif has > threshold:
+            assert not passed
+            unfair += 1
+        elif not passed:
+            assert limit - 1 <= len(queued) <= limit + 1
+            full += 1
+        if passed:
+            backlog[flow] = has + length
+            queued.append(left[flow, number])
+    assert len(arrived) > 4000
+    assert close < 0.02 * len(arrived)
+    assert bool(full) == (limit < 100)
+    assert (unfair > 100) == (shadow < LINK)
+
+
 @pytest.mark.parametrize(
     ("module", "options", "says"),
     [
@@ -119,6 +209,7 @@ def test_fairdrop_leaves_each_unresponsive_flow_its_share_of_the_shadow_link(
         (AFD, "3 u32 0", "integer out of range"),
         (FAIRDROP, "1 u32 64", "fairdrop: give the rate of the shadow link"),
         (FAIRDROP, "2 u32 1000 3 u32 0", "integer out of range"),
+        (FAIRDROP, "2 u32 999", "integer out of range"),
     ],
 )
 def test_a_rival_refuses_wrong_options_with_a_sentence(

@@ -21,20 +21,26 @@
  *		else: v_i += L, and queue it
  *
  * From the program: this rule, the test before the length is added, and that
- * a dropped packet does not count.
+ * a dropped packet does not count. Versions of it have thresholds of 19200 to
+ * 3840000 bytes, one of them with the comment that this is a random number, and
+ * a shadow link with 0.1 to 1.0 of the link's rate.
  *
  * Our decisions:
  *  - The program serves once per batch of packets, from a list. We serve at
- *    each arrival, exactly: with V, what each backlogged flow has got since the
- *    start, flow i has v_i = finish_i - V, and a tree has the finish_i in order.
+ *    each arrival, exactly: with V, what each backlogged flow has got since one
+ *    of them had a backlog, flow i has v_i = finish_i - V, and a tree has the
+ *    finish_i in order. Rounding loses at most 2^-16 bytes per arrival.
  *  - A packet that finds the FIFO full is dropped, and does not count.
- *  - The shadow link's rate is an option, as the program's ALPHA is: a qdisc
- *    does not know the rate of its link. The shadow must be slower than the
- *    link, or the FIFO decides, and not the rule.
- *  - A flow is a bucket of 2^20. With 1024 flows a pair shares one in 2 of 5 runs.
+ *  - Rate and threshold are options. A qdisc does not know the rate of its link,
+ *    and the shadow must be slower, or the FIFO decides, and not the rule.
+ *  - Each flow has a bucket of its own. Two flows share one only if all 32 bits
+ *    of their hashes are equal. A bucket is never free again: after 2^20 flows
+ *    all others share the buckets of earlier ones.
+ *  - A reset, as when the link goes down, empties the virtual backlogs.
  *  - Options cannot be changed, and a packet is never marked.
  *
- * Options are netlink attributes; lengths and rates have the units beside them.
+ * The table takes 40 MB. Options are netlink attributes; lengths and rates have
+ * the units beside them.
  */
 #include <linux/math64.h>
 #include <linux/module.h>
@@ -49,8 +55,8 @@
 enum {
 	TCA_FAIRDROP_UNSPEC,
 	TCA_FAIRDROP_LIMIT,	/* u32, packets of the FIFO; 1000 */
-	TCA_FAIRDROP_RATE,	/* u32, bytes per second of the shadow link */
-	TCA_FAIRDROP_THRESHOLD,	/* u32, bytes of virtual backlog; 30280 */
+	TCA_FAIRDROP_RATE,	/* u32, bytes per second of the shadow link, from 1000 */
+	TCA_FAIRDROP_THRESHOLD,	/* u32, bytes of virtual backlog, to 2^27; 30280 */
 	__TCA_FAIRDROP_MAX
 };
 
@@ -65,16 +71,18 @@ struct tc_fairdrop_xstats {
 /*
  * order:	in fairdrop_sched::order, if the flow has a virtual backlog
  * finish:	V at which this backlog is empty
+ * hash:	of the flow, or 0 if no flow has this bucket
  */
 struct fairdrop_flow {
 	struct rb_node	order;
 	u64		finish;
+	u32		hash;
 };
 
 /*
  * option:	by attribute, as given or by default
  * order:	flows with a virtual backlog, by finish
- * served:	V: bytes that each flow with a backlog got since the start
+ * served:	V: bytes that each flow with a backlog got
  * left:	served bytes that did not divide evenly among the flows
  * last_ns:	time of the last arrival
  */
@@ -87,11 +95,15 @@ struct fairdrop_sched {
 	struct tc_fairdrop_xstats stats;
 };
 
-static const struct netlink_range_validation fairdrop_many = { 1, U32_MAX };
+static const struct netlink_range_validation fairdrop_limits = { 1, U32_MAX };
+static const struct netlink_range_validation fairdrop_rates = { 1000, U32_MAX };
+/* Virtual backlogs of 2^20 flows, in bytes with FAIRDROP_SCALE, fit into 64 bits. */
+static const struct netlink_range_validation fairdrop_thresholds = { 1, BIT(27) };
 
 static const struct nla_policy fairdrop_policy[TCA_FAIRDROP_MAX + 1] = {
-	[TCA_FAIRDROP_LIMIT ... TCA_FAIRDROP_MAX] =
-		NLA_POLICY_FULL_RANGE(NLA_U32, &fairdrop_many),
+	[TCA_FAIRDROP_LIMIT] = NLA_POLICY_FULL_RANGE(NLA_U32, &fairdrop_limits),
+	[TCA_FAIRDROP_RATE] = NLA_POLICY_FULL_RANGE(NLA_U32, &fairdrop_rates),
+	[TCA_FAIRDROP_THRESHOLD] = NLA_POLICY_FULL_RANGE(NLA_U32, &fairdrop_thresholds),
 };
 
 static struct fairdrop_flow *fairdrop_flow(struct rb_node *node)
@@ -101,7 +113,8 @@ static struct fairdrop_flow *fairdrop_flow(struct rb_node *node)
 
 static bool fairdrop_sooner(struct rb_node *node, const struct rb_node *other)
 {
-	return fairdrop_flow(node)->finish < fairdrop_flow((struct rb_node *)other)->finish;
+	return (s64)(fairdrop_flow(node)->finish - rb_entry(other, struct fairdrop_flow,
+							    order)->finish) < 0;
 }
 
 static void fairdrop_empty(struct fairdrop_sched *q, struct fairdrop_flow *flow)
@@ -111,11 +124,13 @@ static void fairdrop_empty(struct fairdrop_sched *q, struct fairdrop_flow *flow)
 	q->stats.backlogged--;
 }
 
+/* An interval counts as at most 2^40 ns, 18 minutes, so that nothing overflows. */
 static void fairdrop_serve(struct fairdrop_sched *q, u64 now_ns)
 {
-	u64 bytes = mul_u64_u64_div_u64(now_ns - q->last_ns,
-					(u64)q->option[TCA_FAIRDROP_RATE] << FAIRDROP_SCALE,
-					NSEC_PER_SEC) + q->left;
+	u64 passed_ns = min(now_ns - q->last_ns, BIT_ULL(40));
+	u64 bytes = q->left + mul_u64_u64_div_u64(passed_ns,
+						  (u64)q->option[TCA_FAIRDROP_RATE] << FAIRDROP_SCALE,
+						  NSEC_PER_SEC);
 
 	q->last_ns = now_ns;
 	q->left = 0;
@@ -133,12 +148,27 @@ static void fairdrop_serve(struct fairdrop_sched *q, u64 now_ns)
 	}
 }
 
+static struct fairdrop_flow *fairdrop_find(struct fairdrop_sched *q, u32 hash)
+{
+	struct fairdrop_flow *flow = &q->flows[hash & (FAIRDROP_BUCKETS - 1)];
+	u32 tried;
+
+	for (tried = 0; tried < FAIRDROP_BUCKETS; tried++) {
+		if (!flow->hash)
+			flow->hash = hash;
+		if (flow->hash == hash)
+			break;
+		if (++flow == q->flows + FAIRDROP_BUCKETS)
+			flow = q->flows;
+	}
+	return flow;
+}
+
 static int fairdrop_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			    struct sk_buff **to_free)
 {
 	struct fairdrop_sched *q = qdisc_priv(sch);
-	u32 bucket = skb_get_hash_perturb(skb, &q->key) & (FAIRDROP_BUCKETS - 1);
-	struct fairdrop_flow *flow = &q->flows[bucket];
+	struct fairdrop_flow *flow = fairdrop_find(q, skb_get_hash_perturb(skb, &q->key) ?: 1);
 	u64 backlog = 0;
 
 	fairdrop_serve(q, ktime_get_ns());
@@ -159,6 +189,15 @@ static int fairdrop_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	rb_add_cached(&flow->order, &q->order, fairdrop_sooner);
 	q->stats.backlogged++;
 	return qdisc_enqueue_tail(skb, sch);
+}
+
+static void fairdrop_reset(struct Qdisc *sch)
+{
+	struct fairdrop_sched *q = qdisc_priv(sch);
+
+	while (q->stats.backlogged)
+		fairdrop_empty(q, fairdrop_flow(rb_first_cached(&q->order)));
+	qdisc_reset_queue(sch);
 }
 
 static int fairdrop_init(struct Qdisc *sch, struct nlattr *opt,
@@ -227,7 +266,7 @@ static struct Qdisc_ops fairdrop_ops __read_mostly = {
 	.dequeue	= qdisc_dequeue_head,
 	.peek		= qdisc_peek_head,
 	.init		= fairdrop_init,
-	.reset		= qdisc_reset_queue,
+	.reset		= fairdrop_reset,
 	.destroy	= fairdrop_destroy,
 	.dump		= fairdrop_dump,
 	.dump_stats	= fairdrop_dump_stats,
