@@ -13,6 +13,7 @@ from typing import Any
 
 from aqmlab.measure import derived_metrics
 from aqmlab.report import intervals
+from aqmlab.run.execute import EDITION
 
 from . import joint, paper_plots, points, questions, time_plots
 from .claim_types import Ablation, Claim
@@ -216,6 +217,12 @@ class PageModel:
     def minutes(self) -> float:
         """CPU minutes of all runs with the paper's TCP."""
         return _minutes(self.judgement.rows)
+
+    @property
+    def of_this_edition(self) -> float:
+        """Share of the runs with the paper's TCP that this edition of the lab made; 0 without."""
+        mine = sum(row["made"]["edition"] == EDITION for row in self.judgement.rows)
+        return mine / max(1, len(self.judgement.rows))
 
     @property
     def largest_use(self) -> float:

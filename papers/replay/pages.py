@@ -16,6 +16,8 @@ from typing import Any
 
 import jinja2
 
+from aqmlab.run.execute import EDITION
+
 from . import calibration, questions, ranking
 from .claim_verdict import Decision
 from .judgement import tally, tally_of_causes
@@ -48,6 +50,7 @@ def environment(directory: Path) -> jinja2.Environment:
         "over": lambda point, name: point.over(name),
     }
     made.globals |= {
+        "EDITION": EDITION,
         "NOT_RUN": NOT_RUN,
         "VERDICTS": tuple(Decision),
         "cell_of": questions.cell_of,
