@@ -133,7 +133,6 @@ def test_claim_says_whether_its_bounds_are_younger_than_its_runs(name: str) -> N
 RAISED_LATER = {
     "ahammed2010": {"many-blue-more"},
     "buffers": {"paced", "reno"},
-    "today": {"sparse-timeouts"},
 }
 
 
