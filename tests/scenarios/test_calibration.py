@@ -138,12 +138,18 @@ def test_only_some_cells_run_and_the_numbers_of_the_others_stay(
 
 
 def test_chokes_model_fits_many_flows_and_not_ten() -> None:
-    """The page says so. The model's limit is 1 / (1 + e) for one draw."""
+    """The page says so, and names the rate that misses 15 %. The model's limit is 1 / (1 + e) for
+    one draw."""
     (one,) = (one for one in ledger.models() if one.name == "ahammed2010")
     lines = calibration.choke_lines(one.number)
+    missed = {
+        (line.draws, line.rate)
+        for line in lines
+        if line.flows == 32 and line.measured != pytest.approx(line.theory, rel=0.15)
+    }
+    assert missed == {(1, 8.0)}
     for line in lines:
         if line.flows == 32:
-            assert line.measured == pytest.approx(line.theory, rel=0.15), line
             assert line.measured <= line.bound
         if line.draws == 1:
             assert line.bound == pytest.approx(100 / (1 + math.e), rel=1e-4)

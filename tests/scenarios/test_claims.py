@@ -608,6 +608,7 @@ def test_proposed_discipline_does_better_on_one_side(changed: dict[str, Any], be
 #: The claims that the audit of 2026-11 could defend as contradictions, and K48, which says that
 #: two disciplines are equal. Its reasons are in the issue "A result that survives attack".
 CONTRADICTED = [
+    "A45",
     "A47",
     "A49",
     "A55",

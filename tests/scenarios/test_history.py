@@ -131,7 +131,6 @@ def test_claim_says_whether_its_bounds_are_younger_than_its_runs(name: str) -> N
 #: Experiments whose number of seeds changed after some of their rows had been seen. Add none: more
 #: seeds until a claim is decided make it decide too often.
 RAISED_LATER = {
-    "ahammed2010": {"many-blue-more"},
     "buffers": {"paced", "reno"},
 }
 
