@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from aqmlab.measure import derived_metrics
+from aqmlab.run.execute import EDITION
 from replay import calibration, judgement, ledger, markdown, pages, paper, run_cells
 from replay.paper import Paper
 from tests.scenarios.paper_by_hand import CLAIMS, rewrite, run
@@ -360,6 +361,25 @@ def test_a_number_can_be_a_median(made_up: Paper) -> None:
         for median in (False, True)
     ]
     assert shown == ["60", "80"]
+
+
+def test_a_number_with_its_interval_by_hand(made_up: Paper) -> None:
+    """Of 70, 80 and 90 the sample deviation is 10. Student's t for two degrees of freedom is 4.303,
+    so half of the interval is 4.303 * 10 / sqrt(3) = 24.8. Two of three seeds are of an earlier
+    edition, in each experiment."""
+
+    def planted(row: dict) -> dict:
+        row["metrics"]["summary"]["utilization"] = {1: 0.7, 2: 0.8, 3: 0.9}[row["seed"]]
+        row["made"]["edition"] = {1: EDITION}.get(row["seed"], 1)
+        return row
+
+    rewrite(made_up, planted)
+    one = model(made_up)
+    shown = one.number(
+        "one", "good", "summary.utilization", scale=100, digits=1, interval=True, buffer=100
+    )
+    assert shown == "80.0 ± 24.8"
+    assert one.of_this_edition == pytest.approx(1 / 3)
 
 
 def test_a_page_names_the_experiments_that_have_not_run(made_up: Paper) -> None:
